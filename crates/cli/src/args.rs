@@ -25,22 +25,22 @@ use crate::volume::args::VolumeCommand;
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
-    /// Log each step on standard error: what is set up, called and removed; -vv logs more. Secrets are never logged
+    /// Log each step to standard error: what is set up, run and removed; -vv logs more. Secrets are never logged
     #[arg(long, short, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Compare encrypted with plain storage in a directory and report what encryption costs
+    /// Compare encrypted with plain storage in a directory and report the cost of encryption
     Run(Box<RunArgs>),
-    /// Generate the report of a run again from its record: HTML page, JSON, CSV, Markdown, charts
+    /// Regenerate the report of a run from its record: HTML page, JSON, CSV, Markdown, charts
     Report(ReportArgs),
     /// Print the JSON Schema of a record
     Schema,
-    /// Show what can be measured on this machine, what would disturb it, and what to install
+    /// Show what can be measured on this machine, what may distort the results, and what to install
     Doctor(DoctorArgs),
-    /// List the encryption systems, and why some are not available here
+    /// List the encryption systems and the reasons why some are not available here
     Systems,
     /// Measure the speed of ciphers in RAM and show which disks they keep up with
     Ciphers(CiphersArgs),
@@ -48,9 +48,9 @@ pub enum Command {
     Kdf(KdfArgs),
     /// List the workload profiles, or print one
     Profiles(ProfilesArgs),
-    /// Predict what encryption costs on a device from a model or a record, without a run
+    /// Predict the cost of encryption on a device from a model or a record, without running a benchmark
     Predict(PredictArgs),
-    /// Derive the tables of published studies again and check their conclusions
+    /// Recompute the tables of published studies and check their conclusions
     Studies(StudiesArgs),
     /// Compare two records, or results from other tools such as fio (unpaired, and labelled as such)
     Compare(CompareArgs),
@@ -93,22 +93,22 @@ pub struct ReportArgs {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    /// Print all figures, not only the answer: every table, its meaning and its basis
+    /// Print every table with its explanation and its data basis, not only the answer
     #[arg(long, conflicts_with_all = ["json", "explain"])]
     pub full: bool,
     /// Print only the headline and the recommendation
     #[arg(long, short, conflicts_with_all = ["json", "explain", "full"])]
     pub quiet: bool,
-    /// Instead, write a copy of the record to share, without host names, paths and serial numbers
+    /// Write only a copy of the record for sharing, without host names, paths or serial numbers
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet"])]
     pub share: Option<PathBuf>,
-    /// Instead, write a ZIP archive to publish: the record as written by --share, tables, charts, a paragraph on
+    /// Write only a ZIP archive for publication: the record as written by --share, tables, charts, a paragraph on
     /// methods, checksums and citation files
     #[arg(long, value_name = "FILE", conflicts_with_all = ["format", "output", "table", "charts", "json", "full", "quiet",
         "share", "explain"])]
     pub bundle: Option<PathBuf>,
-    /// Instead, print everything about one row. CELL is a workload's identifier or part of its name; append /CHOICE
-    /// for one choice of that row
+    /// Print only one row, with all details. CELL is a workload's identifier or part of its name; append /CHOICE to
+    /// select one choice
     #[arg(long, value_name = "CELL", conflicts_with_all = ["format", "output", "table", "charts", "json", "share"])]
     pub explain: Option<String>,
 }
@@ -117,15 +117,15 @@ pub struct ReportArgs {
 pub enum FormatArg {
     /// HTML page with charts; the answer is also printed
     Html,
-    /// The record, with results derived again
+    /// The record with recomputed results
     Json,
     /// Comma-separated values, one row per measured trial or per cell
     Csv,
     /// The answer as JSON: headline, table, recommendations, open questions
     Answer,
-    /// Verdict and one table, for a ticket
+    /// Verdict and one table, to paste into a ticket
     Markdown,
-    /// The same rows as csv, in Apache Parquet
+    /// The same rows as csv, in Apache Parquet format
     Parquet,
     /// Tables for LaTeX, with booktabs and siunitx
     Latex,
@@ -161,11 +161,11 @@ pub struct CompletionsArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ManualArgs {
-    /// Output directory: one page for the program and one for each command
+    /// Directory for the pages: one for the program and one for each command
     pub directory: PathBuf,
 }
 
-/// Output formats other than text: one of these, or another in the group.
+/// Output formats other than text; at most one option of the group can be used.
 #[derive(Debug, ClapArgs)]
 pub struct FormArgs {
     /// Print JSON instead of tables
@@ -197,10 +197,10 @@ pub struct CiphersArgs {
     /// Size of the buffer that each thread encrypts and decrypts in RAM
     #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = bytes)]
     pub buffer: u64,
-    /// Measure one cipher by request size, from one sector to 64 MiB, on one core
+    /// Measure one cipher at request sizes from one sector to 64 MiB, on one core
     #[arg(long, conflicts_with_all = ["buffer", "full", "list", "html"])]
     pub by_size: bool,
-    /// Print every cascade, all cores, the code used and the spread
+    /// Also print every cascade, the speed on all cores, the implementation used and the spread
     #[arg(long, group = "form")]
     pub full: bool,
     /// List the available ciphers without measuring them
@@ -212,8 +212,8 @@ pub struct CiphersArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct KdfArgs {
-    /// Show times for this PIM (repeatable). With exactly one, the attacker is assumed to know it [default: 1, 10, 98,
-    /// 485, 1000 and 9999]
+    /// Show times for this PIM (repeatable). If only one is given, the attacker is assumed to know it [default: 1, 10,
+    /// 98, 485, 1000 and 9999]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub pim: Vec<u32>,
     /// Measure this function: a PBKDF2 PRF, or argon2id (repeatable) [default: all that the volume supports]
@@ -228,7 +228,7 @@ pub struct KdfArgs {
     /// Passphrase entropy in bits (repeatable) [default: 40, 52 and 78]
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = entropy)]
     pub entropy: Vec<f64>,
-    /// An attacker who does not know the PIM tries 1 to N [default: 1000]
+    /// Assume that an attacker who does not know the PIM tries 1 to N [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub unknown_pim: Option<u32>,
     /// Speed of the attacker's hardware relative to this CPU, for all functions or, as NAME=X, for one (repeatable)
@@ -243,8 +243,8 @@ pub struct KdfArgs {
     /// Approximate total time
     #[arg(long, value_name = "TIME", default_value = "20", value_parser = duration)]
     pub seconds: Duration,
-    /// Check whether the LUKS2 keyslots of VOLUME, or a selection of costs if it is omitted, can be unlocked in a boot
-    /// loader's memory on one thread, and how long that takes
+    /// Check whether the LUKS2 keyslots of VOLUME can be unlocked in a boot loader's memory, and estimate the time on
+    /// one thread. If VOLUME is omitted, check a selection of costs
     #[arg(
         long,
         value_name = "VOLUME",
@@ -311,13 +311,13 @@ pub struct PredictArgs {
     /// Fit the software time per request to this record
     #[arg(long, value_name = "RECORD")]
     pub record: Option<PathBuf>,
-    /// Choice or system in that record [default: the first encrypted one with the cipher]
+    /// Choice or system in that record [default: the first encrypted choice with that cipher]
     #[arg(long, value_name = "NAME", requires = "record")]
     pub arm: Option<String>,
     /// Software time per request, in microseconds
     #[arg(long, value_name = "US", conflicts_with = "record", value_parser = not_negative)]
     pub per_request: Option<f64>,
-    /// Queue depth, for a model
+    /// Queue depth, if the device is a model
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub queue_depth: u32,
     /// Predict for a driver that processes one request at a time, in pieces of SIZE [default: 256KiB], and encrypts
@@ -333,7 +333,7 @@ pub struct PredictArgs {
         conflicts_with = "record"
     )]
     pub serial: Option<u64>,
-    /// Print the error of predictions for published sweeps and for the given records
+    /// Print the prediction errors for published sweeps and for the given records
     #[arg(long, conflicts_with_all = ["device", "record", "per_request", "serial"])]
     pub validate: bool,
     /// Records for --validate
@@ -353,7 +353,7 @@ pub struct StudiesArgs {
     /// Compare a record.json, or the directory of a run, with the devices of the published studies
     #[arg(long, value_name = "RECORD", conflicts_with = "from")]
     pub beside: Option<PathBuf>,
-    /// Print the study's tables for your own records again, as `run --study` did
+    /// Print the study's tables for your own records, as `run --study` does
     #[arg(long, value_name = "RECORD", num_args = 1.., requires = "study")]
     pub from: Vec<PathBuf>,
     /// List every item of the studies with the command that shows it
@@ -365,7 +365,7 @@ pub struct StudiesArgs {
     /// Write the tables to this file
     #[arg(long, short, value_name = "FILE", requires = "tables")]
     pub output: Option<PathBuf>,
-    /// Also write the overview of these records into this directory, as SVG, PDF and PNG
+    /// Also write the overview of these records to this directory, as SVG, PDF and PNG
     #[arg(long, value_name = "DIR", requires = "from")]
     pub charts: Option<PathBuf>,
     /// Print JSON with all numbers instead
@@ -375,7 +375,7 @@ pub struct StudiesArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StudyFormatArg {
-    /// The text for a terminal, with the study's conclusions
+    /// Text for a terminal, with the study's conclusions
     Text,
     /// Comma-separated values: title, headings and rows of each table, then an empty line
     Csv,

@@ -143,8 +143,8 @@ fn thread_counts(speeds: &Speeds) -> Vec<usize> {
 /// Describes the measurement in one sentence.
 fn method(speeds: &Speeds) -> String {
     format!(
-        "MB/s (10^6 bytes per second) in RAM, {} per thread; medians of {} rounds, interleaved over all rows, {:.0} s \
-         in total; IQR: interquartile range in % of the median",
+        "MB/s (10^6 bytes per second) in RAM, with a buffer of {} per thread; medians of {} rounds, interleaved over \
+         all rows, {:.0} s in total; IQR: interquartile range in % of the median",
         size(speeds.buffer),
         speeds.rounds,
         speeds.elapsed.as_secs_f64()

@@ -124,7 +124,7 @@ fn choice(arm: Option<&str>, both: bool) -> ArmChoice<'_> {
 /// One file that contains both plain and encrypted storage.
 fn halves(args: &CompareArgs, at: &Path) -> anyhow::Result<ExitCode> {
     if is_record(at) {
-        let reason = "is a record; also give the result to compare it with";
+        let reason = "is a record; also specify the result to compare it with";
         return Err(Refusal::usage(at, reason).into());
     }
     if !(args.arm.is_empty() && args.also_a.is_empty() && args.also_b.is_empty()) {
@@ -231,7 +231,8 @@ fn record_of(path: &Path, also: &[PathBuf]) -> anyhow::Result<Option<Record>> {
         return Ok(None);
     }
     if !also.is_empty() {
-        let reason = "is a record; --also-a and --also-b add only to results from other tools";
+        let reason =
+            "is a record; --also-a and --also-b can be used only with results from other tools";
         return Err(Refusal::usage(path, reason).into());
     }
     let mut record = cryptbench_record::read(path)?;

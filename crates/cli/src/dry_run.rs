@@ -87,7 +87,9 @@ pub fn words(dry: &DryRun) -> String {
         ),
     };
     let speeds = match &dry.measured {
-        Some(rates) => format!("based on what run {} measured on {}", rates.run_id, rates.device),
+        Some(rates) => {
+            format!("based on the speeds that run {} measured on {}", rates.run_id, rates.device)
+        }
         None if dry.is_emulated => "based on the model's speeds".to_owned(),
         None => "based on the speeds of a SATA SSD, because this disk has not been measured yet"
             .to_owned(),

@@ -69,7 +69,8 @@ pub fn profiles(args: &ProfilesArgs) -> anyhow::Result<ExitCode> {
         table.add_row([profile.name, profile.workloads.len().to_string(), profile.description]);
     }
     print(&format!(
-        "{table}\n\nTo write your own, start from the output of `cryptbench profiles NAME`; `run --profile FILE` uses it."
+        "{table}\n\nTo write your own profile, start from the output of `cryptbench profiles NAME`; then use `run \
+        --profile FILE`."
     ));
     Ok(ExitCode::SUCCESS)
 }

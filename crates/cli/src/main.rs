@@ -49,8 +49,8 @@ use args::{Args, Command};
 use cryptbench_os::machine::missing_file_system;
 
 /// The error message if a kernel file system is not mounted.
-pub(crate) const NOT_MOUNTED: &str = "is not mounted, but it is needed to find and remove what is set up: mount -t \
-proc proc /proc";
+pub(crate) const NOT_MOUNTED: &str = "is not mounted, but cryptbench needs it to find and remove the devices and \
+mounts that it sets up: mount -t proc proc /proc";
 
 fn main() -> ExitCode {
     // Programs that are started here do not inherit files that are open in the caller's shell.

@@ -127,7 +127,7 @@ impl Live {
             Event::Planned { plan, target } => {
                 self.board = Board::of(plan);
                 self.line(&format!(
-                    "{}; Ctrl-C stops and keeps the results so far.",
+                    "{}; Ctrl-C stops the run and keeps the results so far.",
                     planned(plan, target)
                 ));
             }

@@ -54,7 +54,7 @@ pub fn overview(records: &[Record], directory: &Path) -> anyhow::Result<()> {
     let labelled: Vec<Labelled<'_>> = records.iter().map(Labelled::of).collect();
     let reports: Vec<Report<'_>> = labelled.iter().map(Labelled::report).collect();
     let said = match charts::write_overview(&reports, directory)? {
-        0 => "no overview of all runs: none of them ranks a system".to_owned(),
+        0 => "no overview of all runs was written, because none of them ranks a system".to_owned(),
         _ => format!("the overview of all runs is in {}", shown(directory)),
     };
     say::note(&said);
@@ -91,8 +91,8 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
     if let Some(file) = &args.bundle {
         let files = bundle::write(&record, file)?;
         say::note(&format!(
-            "{files} files, without host names, paths and serial numbers; add your name to CITATION.cff and \
-             references.bib"
+            "the archive has {files} files, without host names, paths or serial numbers; add your name to CITATION.cff \
+             and references.bib"
         ));
         return Ok(ExitCode::SUCCESS);
     }

@@ -149,8 +149,8 @@ pub fn measure_into(
             let budget = record.plan.budget_s;
             let more = budget_for_all(&record).unwrap_or_else(|| "a larger --budget".to_owned());
             message(&format!(
-                "nothing was compared: {budget:.0} s are not enough for a pair of trials of {arms} choices here; use \
-                 {more} or fewer systems"
+                "nothing was compared: {budget:.0} s is not enough for one pair of trials of each of the {arms} \
+                 choices; use {more} or fewer systems"
             ));
             Some(exit::UNMEASURED)
         }
@@ -340,7 +340,7 @@ fn show(args: &RunArgs, report: &Report<'_>, saved: &Saved) -> anyhow::Result<()
     print_styled(&text, style);
     if let Saved::Nowhere(_) = saved {
         message(
-            "the record could not be written anywhere, so it is printed here for cryptbench report",
+            "the record could not be written anywhere, so it is printed here; save it to a file for cryptbench report",
         );
         print_json(&report.document())?;
     }

@@ -51,7 +51,7 @@ pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
         answers =
             studies.iter().flat_map(|study| own::answers(study.about.letter, &records)).collect();
         if near.is_empty() {
-            let reason = "none of its workloads matches a plain speed that a study published; use profile `atto` for \
+            let reason = "none of its workloads corresponds to a published plain speed; use profile `atto` for \
             study A, dd-removable for B or dd-copy for C (D published none)";
             return Err(Refusal::input(path, reason).into());
         }

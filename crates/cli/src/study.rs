@@ -166,7 +166,7 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
     }
     say(&format!(
         "\nThese figures follow the format of study {study}: means without intervals. The intervals are above and in \
-         `cryptbench report`. The study's own figures: `cryptbench studies {study}`."
+         `cryptbench report`. For the study's own figures, use `cryptbench studies {study}`."
     ));
     Ok(code)
 }

@@ -28,7 +28,7 @@ pub(crate) enum Refusal {
     Signature { signatures: Vec<Held> },
     /// One of its signatures is outside the part that would be overwritten.
     #[error(
-        "contains {held} at byte {offset}, after the first {}, which would be overwritten: it would survive and make \
+        "contains {held} at byte {offset}, beyond the first {} that would be overwritten: it would survive and make \
          the rest look like damaged data; run `wipefs --all --types {} {}` first",
         human(*len),
         held.name,
@@ -50,14 +50,14 @@ pub(crate) enum Refusal {
     ReadOnly { remedy: Cow<'static, str> },
     /// The kernel has reserved it, for a reason that is not visible here.
     #[error(
-        "is already reserved in the kernel, for example by a mount in another namespace or by another run of \
-         cryptbench: unmount or stop that first"
+        "is already claimed in the kernel, for example by a mount in another namespace or by another cryptbench run: \
+         unmount or stop that first"
     )]
     Claimed,
     /// A program has locked it.
     #[error(
-        "is locked by another program, such as another cryptbench, an open volume or a virtual machine: close that \
-         first"
+        "is locked by another program, such as another cryptbench process (a run or an open volume) or a virtual \
+         machine: close that first"
     )]
     Locked,
     /// It changed between the check and the first write.
@@ -117,8 +117,8 @@ fn unnamed(what: &str, size: u64, signatures: &[Held], path: &Path) -> String {
         found => format!(" {} (it contains {})", consent(found), all(found)),
     };
     format!(
-        "is an existing {what} of {}; existing data is overwritten only if you specify it again: if everything on it \
-         may be lost, add --destroy {}{more}",
+        "is an existing {what} of {}; existing data is overwritten only if you specify the path again: if everything \
+         on it may be lost, add --destroy {}{more}",
         human(size),
         quoted_path(path)
     )

@@ -182,7 +182,7 @@ fn consent(
         (true, again) if again == path => Ok(true),
         (true, _) => {
             let problem =
-                "All data on it would be overwritten. To confirm, type its path again exactly.";
+                "All data on it would be overwritten. To confirm, type its exact path again.";
             Err(invalid(confirm, problem))
         }
     }

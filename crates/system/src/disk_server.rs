@@ -132,7 +132,7 @@ pub fn serve_disk() -> io::Result<()> {
 fn served(order: &[u8], files: Vec<File>) -> Result<Server, Box<dyn Error>> {
     let plain: Headerless = serde_json::from_slice(order)?;
     let [secret, container, connection] =
-        <[File; 3]>::try_from(files).map_err(|_| "its files did not arrive")?;
+        <[File; 3]>::try_from(files).map_err(|_| "the files were not received")?;
     // Allocated once, because growing it would leave copies behind.
     let mut key = Zeroizing::new(Vec::with_capacity(LONGEST_KEY));
     secret.take(LONGEST_KEY as u64).read_to_end(&mut key)?;
@@ -174,6 +174,6 @@ mod tests {
         let unfit = said(order, &[7; 64]);
         assert!(!unfit.contains("key"), "{unfit}");
         let lone = served(order.as_bytes(), Vec::new()).err().unwrap();
-        assert_eq!(lone.to_string(), "its files did not arrive");
+        assert_eq!(lone.to_string(), "the files were not received");
     }
 }

@@ -17,7 +17,7 @@ const SERIAL: &str = "serial";
 
 pub(crate) const SETTING: Setting = Setting {
     name: DRIVER,
-    about: "serial: one request at a time, in pieces of 256 KiB, with an extra 16 µs for each",
+    about: "serial: one request at a time, in pieces of 256 KiB, with an extra 16 µs for each piece",
     values: &["parallel", SERIAL],
 };
 

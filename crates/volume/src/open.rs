@@ -167,7 +167,7 @@ impl Kind {
                 let article = if name.starts_with(['x', 'A', 'E', 'l']) { "an" } else { "a" };
                 (
                     format!("{article} {name}"),
-                    "it contains a packed disk",
+                    "it contains a compressed or converted disk image",
                     format!("convert it first: {command}"),
                 )
             }

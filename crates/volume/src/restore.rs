@@ -103,7 +103,10 @@ impl<'a> Restore<'a> {
 fn whole(backup: &dyn BlockDevice) -> Result<Vec<u8>, VolumeError> {
     let most = TCRYPT_BACKUPS[0];
     if backup.size() > most {
-        let reason = format!("it has {} bytes, but a backup has at most {most}", backup.size());
+        let reason = format!(
+            "it is {} bytes long, but a backup is at most {most} bytes long",
+            backup.size()
+        );
         return Err(VolumeError::NotThisFormat { format: "header backup", reason });
     }
     read_bytes(backup, 0..backup.size()).map_err(VolumeError::io("reading the backup"))

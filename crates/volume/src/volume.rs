@@ -211,7 +211,9 @@ impl Volume {
     pub fn cut(mut self, len: u64) -> Result<Self, crate::VolumeError> {
         let whole = self.mapping.data.len;
         if len == 0 || len > whole || !len.is_multiple_of(self.sector as u64) {
-            let reason = format!("{len} bytes is not a valid part of a volume of {whole} bytes");
+            let reason = format!(
+                "a part of a volume cannot be {len} bytes long; the volume has {whole} bytes"
+            );
             return Err(crate::VolumeError::Invalid(reason));
         }
         let Some(mapping) = Arc::get_mut(&mut self.mapping) else {

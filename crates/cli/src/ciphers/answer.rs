@@ -55,7 +55,8 @@ pub fn render(speeds: &Speeds, disk: Option<&DiskRates>, width: usize) -> String
     let cores = if fewest == 1 { "one core".to_owned() } else { threads(fewest) };
     let mut parts = vec![wrap(&headline(&table, &cores), "", "", width), String::new()];
     parts.push(drawn(&table, &units, &cores, width));
-    let mut notes = "The slower of encryption and decryption. * sector size".to_owned();
+    let mut notes =
+        "Each figure is the slower of encryption and decryption. * sector size".to_owned();
     if let Some(disk) = disk {
         notes = format!("{notes}. {}", of_disk(disk));
     }

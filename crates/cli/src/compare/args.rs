@@ -11,16 +11,17 @@ pub struct CompareArgs {
     /// Baseline: a record.json, the directory of a run, or a file or directory of results from other tools
     #[arg(required_unless_present = "joint")]
     pub a: Option<PathBuf>,
-    /// Result to compare with A, in the same forms. If omitted, A is one log of study B's script: plain, then encrypted
+    /// Result to compare with A, in any of the same forms. If omitted, A must be a log of study B's script, which
+    /// contains the plain and then the encrypted results
     pub b: Option<PathBuf>,
-    /// Instead, print several records side by side, with one column per device and one row per choice
+    /// Print several records side by side instead, with one column per device and one row per choice
     #[arg(long, value_name = "RECORD", num_args = 1.., conflicts_with_all = ["a", "b", "also_a", "also_b", "arm",
         "measure", "estimator", "all"])]
     pub joint: Vec<PathBuf>,
-    /// More result files or directories for A, from other tools (repeatable)
+    /// Additional result files or directories for A, from other tools (repeatable)
     #[arg(long, value_name = "PATH")]
     pub also_a: Vec<PathBuf>,
-    /// More result files or directories for B, from other tools (repeatable)
+    /// Additional result files or directories for B, from other tools (repeatable)
     #[arg(long, value_name = "PATH")]
     pub also_b: Vec<PathBuf>,
     /// Use this choice of a record; if given twice, the first is for A and the second for B [default: for two records
@@ -30,7 +31,7 @@ pub struct CompareArgs {
     /// Quantity to compare [default: the first of the three that a cell has]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureArg>,
-    /// How to summarise runs in the figures shown, to match other tools; does not affect verdicts
+    /// Summary of several runs in the figures shown, to match other tools; does not affect verdicts
     #[arg(long, value_enum)]
     pub estimator: Option<EstimatorArg>,
     /// Show all cells, without a limit

@@ -65,7 +65,8 @@ pub fn beside(
             paragraph(LEGEND, width, 0),
         ],
         None => vec![
-            "Too few repeats to compare: both records need at least 3 of a workload.".to_owned(),
+            "Too few repeats to compare: both records need at least 3 repeats of a workload."
+                .to_owned(),
         ],
     };
     blocks.extend(differing(differences, width));

@@ -104,8 +104,9 @@ fn kernel(cipher: &str, tier: Tier) -> Option<String> {
 fn aes() -> Option<Finding> {
     let best = Tier::available().pop()?;
     (kernel(AES, best)? == "soft").then(|| {
-        Finding::warning("AES", "this CPU has no AES instructions that cryptbench uses")
-            .remedy("use --cipher adiantum-12, which is made for such CPUs; cryptbench ciphers shows how much faster it is")
+        Finding::warning("AES", "this CPU has no AES instructions that cryptbench uses").remedy(
+            "use --cipher adiantum-12, which is designed for such CPUs; cryptbench ciphers shows how much faster it is",
+        )
     })
 }
 

@@ -108,7 +108,7 @@ fn place(storage: &str, filesystem: &str, kinds: &[PlaceKind]) -> Finding {
         () if kinds.iter().any(|kind| matches!(kind, PlaceKind::Compresses { .. })) => {
             "use the rows with random data, or a directory that is not compressed"
         }
-        () => "use a directory on the disk in question: cryptbench run DIRECTORY",
+        () => "use a directory on the disk that you want to measure: cryptbench run DIRECTORY",
     };
     finding.remedy(remedy)
 }
@@ -127,7 +127,7 @@ fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<F
         Finding::warning(
             "direct I/O",
             format!(
-                "does not work here ({why}): runs go through the page cache, which is dropped between trials"
+                "does not work here ({why}): requests go through the page cache, which is dropped between trials"
             ),
         )
     };
@@ -138,7 +138,7 @@ fn direct_io(directory: &Path, kinds: &[PlaceKind], sector: u64) -> io::Result<F
         Ok(()) if sector > 512 => Finding::ok(
             "direct I/O",
             format!(
-                "works here in multiples of {sector} bytes: profiles leave out smaller requests; --buffered measures \
+                "works here in multiples of {sector} bytes: profiles omit smaller requests; use --buffered to measure \
                  them"
             ),
         ),
@@ -166,7 +166,7 @@ fn engine() -> Finding {
 /// How to allow io_uring (Linux, Documentation/admin-guide/sysctl/kernel.rst, `io_uring_disabled`).
 fn allow_uring(setting: Option<&str>) -> String {
     match setting {
-        Some("1") => "sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group of \
+        Some("1") => "sysctl kernel.io_uring_disabled=0, as root; or run as root, or as a member of the group in \
                       kernel.io_uring_group"
             .to_owned(),
         Some("2") => "sysctl kernel.io_uring_disabled=0, as root".to_owned(),
@@ -192,7 +192,8 @@ mod tests {
         let said = [Some("2"), Some("1"), Some("0"), None].map(allow_uring);
         insta::assert_snapshot!(said.join("\n"), @"
             sysctl kernel.io_uring_disabled=0, as root
-            sysctl kernel.io_uring_disabled=0, as root; or run as root, or in the group of kernel.io_uring_group
+            sysctl kernel.io_uring_disabled=0, as root; or run as root, or as a member of the group in \
+                kernel.io_uring_group
             if a container denies it: --security-opt seccomp=unconfined (Docker, Podman); threads also work, with more CPU time per request
             if a container denies it: --security-opt seccomp=unconfined (Docker, Podman); threads also work, with more CPU time per request
             ");

@@ -17,7 +17,7 @@ pub struct FleetArgs {
 pub enum FleetCommand {
     /// Print a script or manifest that runs a plan on every machine: Slurm, Kubernetes, Ansible or ssh
     Plan(PlanArgs),
-    /// Predict what encryption costs on the next machine of each kind, and list outliers
+    /// Predict the cost of encryption on the next machine of each kind, and list outliers
     Report(ReportArgs),
     /// Write the rows of all records to a Parquet dataset for DuckDB, Polars or pandas
     Collect {

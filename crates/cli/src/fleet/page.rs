@@ -33,8 +33,8 @@ pub fn page(report: &Report) -> String {
         kinds: kinds.iter().map(|(c, m)| (c.to_string(), m.words())).collect(),
         plots: plots.into_iter().map(|(_, plot)| plot).collect(),
         method: format!(
-            "The wide pale bar and the first figure show the prediction for the next machine, the dark bar and the \
-             second figure the mean with its interval; expand a row to see its machines. {LEGEND}"
+            "The wide pale bar and the first figure show the prediction for the next machine; the dark bar and the \
+             second figure show the mean with its interval. Expand a row to see its machines. {LEGEND}"
         ),
     })
 }

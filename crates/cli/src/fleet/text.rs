@@ -42,7 +42,10 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     }
     let more = pooled.len() - shown.len();
     if more > 0 {
-        lines.push(format!("The rows with the largest losses. All {}: --full", pooled.len()));
+        lines.push(format!(
+            "These rows have the largest losses; --full prints all {}.",
+            pooled.len()
+        ));
     }
     let mentioned = |k: &&(char, Machine<'_>)| shown.iter().any(|(g, ..)| machine(&g.kind) == k.1);
     let described: Vec<_> = kinds.iter().filter(mentioned).collect();
@@ -62,7 +65,7 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     }
     if report.outliers.len() > UNLIKE {
         let more = report.outliers.len() - UNLIKE;
-        lines.push(format!("! {} more that differ from their kind: --full", machines(more)));
+        lines.push(format!("! To list the other outliers ({}), use --full", machines(more)));
     }
     lines.extend(state(report).iter().map(|line| cut(line, width)));
     if pooled.is_empty() {

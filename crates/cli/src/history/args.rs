@@ -38,19 +38,19 @@ pub enum HistoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Compare a record with earlier ones of the same machine, target, choice and workload; exits with code 9 if it
-    /// shows a regression
+    /// Compare a record with earlier ones of the same machine, target, choice and workload (exit code 9 if it shows a
+    /// regression)
     Check {
-        /// Record to check, in the history or not (`last`: the newest run), or its number in the list
+        /// Record to check, whether in the history or not (`last`: your newest run), or its number in the list
         /// [default: the newest in the history]
         record: Option<PathBuf>,
         #[command(flatten)]
         how: CheckArgs,
-        /// Print only regressions, for cron; exits with code 11 if there are too few earlier records to judge
+        /// Print only regressions, for cron (exit code 11 if there are too few earlier records to judge)
         #[arg(long, short, conflicts_with = "json")]
         quiet: bool,
     },
-    /// Compare every record with the ones before it and list the regressions; exits with code 9 if there are any
+    /// Compare every record with the records before it and list the regressions (exit code 9 if there are any)
     Regressions {
         #[command(flatten)]
         how: CheckArgs,

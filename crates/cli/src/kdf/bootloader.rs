@@ -188,7 +188,7 @@ fn headline(rows: &[Row], is_volume: bool) -> String {
     match (is_volume, of(64 << 10), of(USUAL_KIB)) {
         (false, Some(small), Some(usual)) => format!(
             "In a boot loader, an Argon2id keyslot with 64 MiB unlocks in about {}; one with cryptsetup's usual {} takes \
-             about {} and may not get the memory.",
+             about {} and may not get enough memory.",
             span(small.seconds),
             size(USUAL_KIB),
             span(usual.seconds)
@@ -197,11 +197,13 @@ fn headline(rows: &[Row], is_volume: bool) -> String {
             let all = |is: fn(&Derivation) -> bool| rows.iter().all(|row| is(&row.derivation));
             let slowest = rows.iter().map(|row| row.seconds).fold(0.0, f64::max);
             let which = match () {
-                () if all(|d| d.memory_kib() == 0) => "Every keyslot unlocks in GRUB 2.06 or later",
-                () if all(|d| d.memory_kib() <= SURE_KIB) => {
-                    "Every keyslot unlocks in GRUB 2.14 or later"
+                () if all(|d| d.memory_kib() == 0) => {
+                    "Every keyslot can be unlocked in GRUB 2.06 or later"
                 }
-                () => "Some keyslots may not unlock in a boot loader",
+                () if all(|d| d.memory_kib() <= SURE_KIB) => {
+                    "Every keyslot can be unlocked in GRUB 2.14 or later"
+                }
+                () => "It may be impossible to unlock some keyslots in a boot loader",
             };
             format!("{which}; the slowest takes about {} there.", span(slowest))
         }

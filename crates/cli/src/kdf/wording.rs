@@ -161,7 +161,7 @@ pub fn linearity(study: &Study) -> String {
         })
         .collect();
     format!(
-        "Deviation from proportional time between the lower and the higher measured cost: {}",
+        "Deviation of the time from proportionality between the lower and the higher measured cost: {}",
         seen.join("; ")
     )
 }
@@ -198,8 +198,8 @@ fn other_volumes(study: &Study) -> String {
         )
     });
     format!(
-        "Guess rates of the same card for other volumes, published and not measured here: {}. The rate falls in \
-         proportion to the iterations; the source has no rate for LUKS2 with Argon2id",
+        "Guess rates of the same card for other volumes, published and not measured here: {}. The rate is inversely \
+         proportional to the iteration count; the source has no rate for LUKS2 with Argon2id",
         each.collect::<Vec<_>>().join("; ")
     )
 }
@@ -445,26 +445,26 @@ pub fn assumptions(study: &Study) -> Vec<String> {
     let mut out = vec![
         "The passphrase is random; on average half of all candidates are tried: 2^(bits - 1) guesses.".to_owned(),
         format!(
-            "The guess rate is that of this CPU, measured with full vectors of guesses on {all} in parallel. For \
+            "The guess rate is that of this CPU, measured on {all} in parallel with a guess in every vector lane. For \
              other hardware it is multiplied by --multiplier, for all functions or for one (argon2id=20). GPUs and \
              FPGAs are not measured here.",
         ),
         format!(
-            "The published rates of a {CARD} ({}) are from the benchmark of {PROGRAM} at its default cost and are scaled by \
-             iterations; {CARD_WATTS} W is the card's maximum power: {SOURCE}",
+            "The published rates of a {CARD} ({}) come from the benchmark of {PROGRAM} at its default cost, scaled by \
+             the iteration count; {CARD_WATTS} W is the card's maximum power: {SOURCE}",
             GUESSING.iter().map(|rate| rate.mode).collect::<Vec<_>>().join(", ")
         ),
         other_volumes(study) + ".",
         format!(
             "A guess derives {GUESS_KEY_BYTES} bytes, enough for a volume with one cipher, while unlocking derives \
-             {HEADER_KEY_BYTES}: a guess costs less than unlocking.",
+             {HEADER_KEY_BYTES}, so a guess costs less than unlocking.",
         ),
         "The function is known. Trying all functions takes the sum of their times.".to_owned(),
     ];
     if let Some(highest) = study.question.unknown {
         out.push(format!(
-            "Known PIM: {}. Unknown PIM: any from 1 to {} with equal probability (--unknown-pim), cheapest tried \
-             first.",
+            "Known PIM: {}. Unknown PIM: any from 1 to {} with equal probability (--unknown-pim); the cheapest are \
+             tried first.",
             known(study),
             thousands(highest)
         ));
@@ -472,8 +472,8 @@ pub fn assumptions(study: &Study) -> Vec<String> {
     if let Some(row) = study.speeds.rows.iter().find(|row| row.default.memory_kib() > 0) {
         let known = study.known(row);
         out.push(format!(
-            "Argon2id: one guess per thread in parallel, each with {} MiB. The rate was measured at a lower cost and \
-             is assumed to be proportional to memory times passes.",
+            "Argon2id: one guess per thread in parallel, each with {} MiB. The rate was measured at a lower cost; the \
+             time per guess is assumed to be proportional to memory times passes.",
             thousands(known.memory_kib() / 1024)
         ));
     }

@@ -82,17 +82,17 @@ impl Profile {
     pub(super) fn remarks(&self, serial: Option<Serial>) -> Vec<String> {
         let words = match self {
             Self::Model(model) if serial.is_some() && model.rotates() => {
-                "This prediction failed for study A's published sweep of a hard disk, which lost more than such a \
-                 driver costs: 37 % for large requests; see cryptbench predict --validate."
+                "This prediction failed for study A's published sweep of a hard disk: the loss (37 % for large \
+                 requests) was larger than the cost of such a driver; see cryptbench predict --validate."
             }
             Self::Model(_) if serial.is_some() => {
                 "This prediction agrees with study A's published sweeps for large reads. For small requests it \
-                 predicts a larger loss, because the time of a single request is only an assumption of the model; see \
-                cryptbench predict --validate."
+                 predicts a larger loss than was published, because the time of an individual request is only an \
+                 assumption of the model; see cryptbench predict --validate."
             }
             Self::Record(_) if serial.is_some() => {
                 "Predictions cover only cells whose plain time at queue depth 1 is known from a workload of this \
-                 record or from its extra measurements for explanations."
+                 record or from its additional measurements of plain storage."
             }
             Self::Model(model)
                 if model.rotates()
@@ -103,8 +103,8 @@ impl Profile {
                  explains this."
             }
             Self::Model(_) => {
-                "For study A's published sweep of an SSD, this prediction was off by at most about 11 % of the rate \
-                 where the sweep is regular; see cryptbench predict --validate."
+                "For study A's published sweep of an SSD, the error of this prediction was at most about 11 % of the \
+                 rate where the sweep is regular; see cryptbench predict --validate."
             }
             Self::Record(_) => {
                 "Plain times were measured; cryptbench predict --validate RECORD prints the error of predictions from \

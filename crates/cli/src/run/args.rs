@@ -46,7 +46,7 @@ pub struct PlaceArgs {
     #[arg(default_value = ".", help_heading = None::<&'static str>)]
     pub target: PathBuf,
     /// Compare locations that you have prepared yourself: directories or, with --destroy, devices. NAME=PATH names an
-    /// encrypted one
+    /// encrypted location
     #[arg(long, num_args = 2.., action = ArgAction::Set, value_names = ["PLAIN", "ENCRYPTED"], conflicts_with = "target")]
     pub pair: Vec<PathBuf>,
     /// Name of the encrypted location in tables, if there is only one [default: its file system and path]
@@ -74,7 +74,8 @@ pub struct PlaceArgs {
     /// memory-card, emmc or virtual (docs/studies.md)
     #[arg(long, value_name = "KIND", value_parser = device_kind, conflicts_with = "emulate")]
     pub device_kind: Option<DeviceKind>,
-    /// Only read TARGET, a disk or partition that may be in use. Compares plain storage with ciphers in this process
+    /// Only read TARGET, a disk or partition that may be in use. Compares plain storage with ciphers that run in this
+    /// process
     #[arg(long, conflicts_with_all = ["pair", "emulate", "destroy", "existing", "buffered", "verify", "precondition"])]
     pub read_only: bool,
 }
@@ -86,7 +87,7 @@ pub struct ConsentArgs {
     /// Confirm a target that is a file or device by repeating its path: all data on it may be lost (repeatable)
     #[arg(long, value_name = "PATH")]
     pub destroy: Vec<PathBuf>,
-    /// Allow a device with this signature, as reported by blkid, to be overwritten: ext4, crypto_LUKS, gpt ... (repeatable)
+    /// Allow overwriting a device with this signature, as reported by blkid: ext4, crypto_LUKS, gpt ... (repeatable)
     #[arg(long, value_name = "SIGNATURE", value_delimiter = ',')]
     pub yes_erase: Vec<String>,
 }
@@ -96,11 +97,11 @@ pub struct ConsentArgs {
 #[command(next_help_heading = WHAT)]
 pub struct WhatArgs {
     /// Measure this system, or `all` that can run here (repeatable; see `cryptbench systems` and docs/systems/README.md)
-    /// [default: AES-256 alone and the first two that can run here of LUKS2, VeraCrypt, gocryptfs, cryptbench mount
-    /// and others]
+    /// [default: AES-256 alone and the first two of LUKS2, VeraCrypt, gocryptfs, cryptbench mount and others that can
+    /// run here]
     #[arg(long, visible_alias = "systems", value_name = "NAME", value_delimiter = ',')]
     pub system: Vec<String>,
-    /// Measure no systems, only AES-256 alone with sectors of 512 and 4096 bytes, and its pass-through
+    /// Measure only AES-256, with 512- and 4096-byte sectors, and its pass-through, but no systems
     #[arg(long, conflicts_with_all = ["system", "study"])]
     pub builtin_only: bool,
     /// Also measure the pass-throughs of the default systems: the same path without the cipher (included by default
@@ -114,8 +115,8 @@ pub struct WhatArgs {
     /// Measure only this sector size, in bytes: 512 (VeraCrypt) or 4096 (LUKS2) (repeatable)
     #[arg(long, visible_alias = "sector-size", value_name = "BYTES", value_delimiter = ',')]
     pub data_unit: Vec<u32>,
-    /// Change a setting of a system. Each of several values is measured as a separate choice (repeatable; see
-    /// `cryptbench systems`)
+    /// Change a setting of a system. If it is given several values, each is measured as a separate choice (repeatable;
+    /// see `cryptbench systems`)
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = setting)]
     pub set: Vec<(String, Vec<String>)>,
     /// Measure every value of a setting: cipher, data-unit, sector-size, workqueues ... (repeatable)
@@ -162,7 +163,8 @@ pub struct HowArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
     /// Smallest loss to detect. A workload stops when its intervals are narrow enough for that (±1.3 % for 3 % in 8
-    /// workloads), or show that there is none. This option also makes trials short, so that workloads stop early
+    /// workloads), or show that there is no such loss. This option also shortens trials, so that workloads can stop
+    /// early
     /// [default: 3%, with trials that fill the budget]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub precision: Option<f64>,
@@ -181,7 +183,7 @@ pub struct HowArgs {
     /// Size of the scratch file [default: derived from device size and free space]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub size: Option<u64>,
-    /// Overwrite the scratch file this many times in random order first, for flash that has never been full
+    /// First overwrite the scratch file this many times in random order, for flash that has never been full
     #[arg(long, value_name = "PASSES", default_value_t = 0, hide_default_value = true)]
     pub precondition: u32,
     /// After each trial, read back the data that it wrote, and stop if anything differs
@@ -193,7 +195,7 @@ pub struct HowArgs {
     /// Run each trial in one piece instead of in slices that alternate between the choices
     #[arg(long)]
     pub no_slices: bool,
-    /// Skip the short measurement of plain storage by queue depth and request size that explains costs
+    /// Skip the short measurements that explain costs: plain storage at several queue depths and request sizes
     #[arg(long)]
     pub no_why: bool,
     /// The I/O engine
@@ -301,8 +303,8 @@ fn offer(arg: &Arg) -> Offered {
     }
 }
 
-/// Names of the options that a resumed run accepts: output options, and consent to overwrite something: only
-/// the user can give it, never a file.
+/// Names of the options that a resumed run accepts: output options, and consent to overwrite something, which must come
+/// from the user and never from a file.
 pub fn go_with_resume() -> Vec<String> {
     let groups = ShownArgs::augment_args(ConsentArgs::augment_args(Command::new("run")));
     let more = ["resume", "verbose"].map(ToOwned::to_owned);

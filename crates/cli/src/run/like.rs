@@ -31,7 +31,7 @@ pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {
     let mut request = of_arguments(&asked)?;
     request.profile.workloads.retain(|own| plan.workloads.iter().any(|w| w.id == own.id));
     if request.profile.workloads.is_empty() {
-        let reason = "the profile has none of its workloads; specify the right file with --profile";
+        let reason = "the profile contains none of its workloads; specify the profile of that run with --profile";
         return Err(Refusal::input(path, reason).into());
     }
     (request.profile.pause_s, request.profile.round_pause_s) = match args.how.pause {

@@ -11,7 +11,7 @@ const GROUPS: &[Group] = &[
         "What",
         &[
             ("--system NAME,...", "LUKS2, VeraCrypt, gocryptfs ... or all [default: two]"),
-            ("--cipher NAME,...", "such as AES-256 (see cryptbench ciphers --list)"),
+            ("--cipher NAME,...", "a cipher, see cryptbench ciphers --list"),
             ("--profile NAME|FILE", "a workload (see cryptbench profiles) [default: quick]"),
             ("--study A|B|C|D", "the protocol of a published study"),
             ("--like RECORD", "repeat the run of a record; `last` is the newest run"),
@@ -32,7 +32,7 @@ const GROUPS: &[Group] = &[
         &[
             ("--budget TIME", "time for the whole run [default: 2m]"),
             ("--precision PERCENT", "the smallest loss to detect [default: 3%]"),
-            ("--trials N", "a fixed number of repeats instead"),
+            ("--trials N", "a fixed number of repeats"),
             ("--size SIZE", "size of the scratch file"),
         ],
     ),
@@ -40,9 +40,9 @@ const GROUPS: &[Group] = &[
         "Output",
         &[
             ("--dry-run", "print what would be done, and how long it would take"),
-            ("--output DIR", "directory for the record and the page"),
+            ("--output DIR", "directory for the record and the report"),
             ("--resume RUN_DIRECTORY", "continue an interrupted run"),
-            ("--quiet, --json", "print only the answer; print the record"),
+            ("--quiet, --json", "print only the answer, or the record as JSON"),
         ],
     ),
 ];

@@ -56,7 +56,7 @@ pub fn study(study: &Replay, width: usize) -> String {
     blocks.extend(study.tables.iter().map(|t| table(t, width)));
     let count = |v| study.count(v);
     blocks.push(section(&format!(
-        "Conclusions: {} agree with its numbers, {} disagree, {} cannot be checked",
+        "Conclusions: {} agree with the study's figures, {} disagree, {} cannot be checked",
         count(Verdict::Agrees),
         count(Verdict::Disagrees),
         count(Verdict::CannotBeChecked)
@@ -73,7 +73,7 @@ pub fn study(study: &Replay, width: usize) -> String {
         )
     }));
     if !study.answers.is_empty() {
-        blocks.push(section("Open questions, answered from its numbers"));
+        blocks.push(section("Open questions, answered from the study's figures"));
         blocks.extend(study.answers.iter().map(|answer| answered(answer, width)));
     }
     blocks.join("\n\n")
@@ -99,8 +99,8 @@ pub fn beside(near: &[Beside], width: usize) -> String {
     for device in near.iter().take(SHOWN) {
         blocks.push(paragraph(
             &format!(
-                "Your record and the {} of study {}. MB/s means MiB/s. Drop: loss caused by encryption; for your \
-                 record, the paired mean of each choice; for the study, from one published speed each.",
+                "Your record and the {} of study {}. MB/s means MiB/s. Drop is the loss caused by encryption: for your \
+                 record, the paired mean of each choice; for the study, calculated from single published speeds.",
                 device.device, device.study
             ),
             width,

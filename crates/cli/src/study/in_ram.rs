@@ -37,8 +37,8 @@ fn buffer(seconds: f64) -> u32 {
 pub fn forecast(args: &RunArgs) -> String {
     let seconds = seconds(args);
     format!(
-        "First, ciphers and key derivation in RAM, about {:.0} s, without writing to the disk: the study's 5 ciphers \
-         and 10 cascades, {} MB on all CPUs; its PRFs at PIM 485 and 9999.",
+        "First, ciphers and key derivation are measured in RAM for about {:.0} s, without writing to the disk: the \
+         study's 5 ciphers and 10 cascades with {} MB on all CPUs, and its PRFs at PIM 485 and 9999.",
         2.0 * seconds,
         buffer(seconds)
     )

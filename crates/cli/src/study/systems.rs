@@ -26,13 +26,13 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
     if !args.what.system.is_empty() || is_on_devices {
         let of_study: Vec<_> = protocol.systems.iter().map(|program| program.name).collect();
         remarks.push(format!(
-            "measuring the systems that you named instead of the study's: {}",
+            "measuring the systems that you specified instead of the study's: {}",
             of_study.join(", ")
         ));
         return (chosen, remarks);
     }
     for place in prepared {
-        remarks.push(format!("also measured, as you prepared it: {}", shown(place)));
+        remarks.push(format!("also measuring the location that you prepared: {}", shown(place)));
     }
     for program in protocol.systems {
         // A location that the user prepared may contain a system for which there is no substitute.
@@ -76,8 +76,8 @@ fn in_series(chosen: &mut RunArgs) -> String {
     let drivers = drivers.iter().map(ToString::to_string).collect();
     chosen.what.set.push(("driver".to_owned(), drivers));
     chosen.what.system.push(BUILTIN.name.to_owned());
-    "also builtin with driver=serial: one request at a time, in pieces of 256 KiB, in series with the cipher, as the \
-     study's figures show for VeraCrypt's Windows driver"
+    "also measuring builtin with driver=serial: one request at a time, in pieces of 256 KiB, in series with the \
+     cipher, as the study's figures show for VeraCrypt's Windows driver"
         .to_owned()
 }
 
@@ -92,7 +92,7 @@ fn one(
     let name = format!("{name} ({had})");
     let lack = |name: &str| match on_device && has_a_disk(name) {
         true => {
-            Some("it needs a file system for its container, and the target is a device".to_owned())
+            Some("it needs a file system for its container, but the target is a device".to_owned())
         }
         false => lack(name),
     };
@@ -106,7 +106,7 @@ fn one(
             }
             Some(why) => why,
         },
-        None => "no program on this machine creates its volumes".to_owned(),
+        None => "no program on this machine can create its volumes".to_owned(),
     };
     let is_free = |other: &&&str| !apart || !taken.iter().any(|taken| taken == **other);
     match replaced_by.iter().filter(is_free).find(|other| lack(other).is_none()) {
@@ -173,7 +173,7 @@ pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
         return None;
     }
     let said = format!(
-        "{}: {} also on a partition and in a container file on that partition, as compared in the study",
+        "{}: {} will also be measured on a partition and in a container file on that partition, as in the study",
         part.what.profile.display(),
         systems.join(", ")
     );
@@ -250,7 +250,8 @@ mod tests {
         };
         let (system, why) = one(&program, false, &[], true);
         assert_eq!(system, Some("builtin"));
-        insta::assert_snapshot!(why, @"VeraCrypt (AES) cannot be set up here: builtin is used instead (it needs a file system for its container, and the target is a device)");
+        insta::assert_snapshot!(why, @"VeraCrypt (AES) cannot be set up here: builtin is used instead (it needs a file \
+            system for its container, but the target is a device)");
     }
 
     #[test]
@@ -260,12 +261,12 @@ mod tests {
         let (first, why) = one(&program("BestCrypt"), true, &[], false);
         assert_eq!(first, Some("builtin"));
         insta::assert_snapshot!(why, @"BestCrypt (AES) cannot be set up here: builtin is used instead (no program on \
-        this machine creates its volumes)");
+        this machine can create its volumes)");
         let taken = ["builtin".to_owned()];
         assert_eq!(one(&program("other"), true, &taken, false).0, Some("plain"));
         assert_eq!(one(&program("other"), false, &taken, false).0, Some("builtin"));
         let all = ["builtin".to_owned(), "plain".to_owned()];
         insta::assert_snapshot!(one(&program("other"), true, &all, false).1, @"other (AES) cannot be set up here and \
-        is left out (no program on this machine creates its volumes)");
+        is left out (no program on this machine can create its volumes)");
     }
 }

@@ -12,8 +12,8 @@ pub enum VolumeCommand {
     /// Create a VeraCrypt, TrueCrypt, LUKS1, LUKS2 or BitLocker volume in a file or on a device
     ///
     /// VeraCrypt and TrueCrypt volumes are filled with random data; LUKS and BitLocker volumes are filled only
-    /// with --fill. In a volume that is not filled, earlier data stays readable, and anyone can see how much of
-    /// it is used.
+    /// with --fill. In a volume that is not filled, earlier data stays readable, and anyone can see how much of the
+    /// volume is used.
     Create(CreateArgs),
     /// Identify a file, device or directory, and show what its header reveals without a key
     Info(InfoArgs),
@@ -64,8 +64,8 @@ macro_rules! secret_arguments {
                 long = concat!($prefix, "keyfile"),
                 value_name = "FILE",
                 help = concat!(
-                    "Key file for ", $whose, " credentials (repeatable); VeraCrypt, TrueCrypt: also a directory, of \
-                     which all files are used; FileVault: the volume key, or a Mac's EncryptedRoot.plist.wipekey"
+                    "Key file for ", $whose, " credentials (repeatable); VeraCrypt, TrueCrypt: also a directory whose \
+                     files are all used; FileVault: the volume key, or a Mac's EncryptedRoot.plist.wipekey"
                 )
             )]
             pub keyfile: Vec<PathBuf>,
@@ -154,7 +154,7 @@ secret_arguments!(
     "the hidden volume's"
 );
 
-/// The volume, and how to open it.
+/// Options that specify the volume and how to open it.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct UnlockArgs {
     /// File or device that contains the volume; `info` and `dump` also accept an eCryptfs lower directory
@@ -230,7 +230,7 @@ pub enum FormatArg {
     Luks1,
     /// Current format of Linux
     Luks2,
-    /// Format of Windows; cryptsetup and dislocker also open it
+    /// Format of Windows; cryptsetup and dislocker can also open it
     Bitlocker,
 }
 
@@ -272,7 +272,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub unlock_time: Duration,
     /// LUKS2, BitLocker, VeraCrypt, TrueCrypt: sector size [default: for LUKS2 4096 if the size and the device allow
-    /// it; otherwise that of the disk, or 512 in a file]
+    /// it; otherwise the sector size of the disk, or 512 in a file]
     #[arg(long, value_name = "BYTES")]
     pub sector_size: Option<u32>,
     /// LUKS2: label of the volume
@@ -310,7 +310,7 @@ pub struct InfoArgs {
     /// specify is then the login passphrase
     #[arg(long, value_name = "FILE")]
     pub wrapped_passphrase: Option<PathBuf>,
-    /// Also open the volume, and show what only the key reveals
+    /// Also open the volume, and show details that require the key
     #[arg(long)]
     pub open: bool,
     /// Print JSON instead of text
@@ -341,13 +341,13 @@ pub struct DumpArgs {
 pub struct MountArgs {
     #[command(flatten)]
     pub unlock: UnlockArgs,
-    /// Empty directory to mount at
+    /// Empty directory to use as mount point
     pub mountpoint: PathBuf,
     /// Do not write to the volume
     #[arg(long, short)]
     pub read_only: bool,
-    /// Show the plaintext as the file `volume` in the mount point, without mounting its file system; users other than
-    /// root always get this
+    /// Show the plaintext as the file `volume` in the mount point, without mounting its file system; this is always the
+    /// case for users other than root
     #[arg(long)]
     pub raw: bool,
     /// Options for mount(8), such as uid=1000 for FAT. Set-user-ID programs and device nodes on the volume do not work
@@ -472,7 +472,7 @@ pub struct HeaderRestoreArgs {
     pub unlock: UnlockArgs,
     /// Header backup [default: the backup header in the volume]
     pub backup: Option<PathBuf>,
-    /// Overwrite anything, even if nothing shows that the header belongs to this volume
+    /// Overwrite existing data even if nothing shows that the header belongs to this volume
     #[arg(long)]
     pub force: bool,
 }

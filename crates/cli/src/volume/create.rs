@@ -269,7 +269,10 @@ fn bitlocker_options<'a>(
 ) -> anyhow::Result<bitlocker::CreateOptions<'a>> {
     let invalid = |reason: String| bail!(VolumeError::Invalid(reason));
     if args.prf.is_some() {
-        return invalid("--prf is not for BitLocker, which has only one key derivation".to_owned());
+        return invalid(
+            "--prf cannot be used with BitLocker, which has only one key derivation function"
+                .to_owned(),
+        );
     }
     if !args.label.is_empty() {
         return invalid("--label is only for LUKS2".to_owned());
@@ -343,7 +346,8 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
         Some((_, mode, bytes)) if luks::makes_new(mode) => return Ok((name, bytes)),
         Some(_) => {
             format!(
-                "volumes with `{name}` can be opened, but not created: it reveals which sectors have content in common"
+                "volumes with `{name}` can be opened, but not created, because the cipher reveals which sectors have \
+                 content in common"
             )
         }
         None => format!(

@@ -100,7 +100,7 @@ fn resumable(
         };
         let file = file.map_err(|e| Refusal::target(&beside, &e.to_string()))?;
         if !is_locked(&file, &directory, &partial) {
-            return Err(Refusal::target(path, "another process is writing it").into());
+            return Err(Refusal::target(path, "another process is writing to it").into());
         }
         Ok(made.insert(file).try_clone().map_err(fail)?)
     });

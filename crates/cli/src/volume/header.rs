@@ -25,7 +25,8 @@ use crate::say;
 /// A detached header is itself a file, which can be copied or specified as the volume.
 fn refuse_detached(unlock: &UnlockArgs) -> anyhow::Result<()> {
     if unlock.header.is_some() {
-        let reason = "--header: specify the detached header file as the volume instead";
+        let reason =
+            "--header cannot be used here: specify the detached header file as the volume instead";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     Ok(())
@@ -36,19 +37,24 @@ fn refuse_ignored(unlock: &UnlockArgs) -> anyhow::Result<()> {
     let given = [
         (
             unlock.hidden,
-            "--hidden: a backup begins with the outer volume's header, so give the outer volume's credentials; use \
-             --with-hidden to also back up the hidden volume's header",
+            "--hidden cannot be used here, because a backup begins with the outer volume's header: specify the outer \
+             volume's credentials, and use --with-hidden to also back up the hidden volume's header",
         ),
         (
             unlock.system,
-            "--system: the header of system encryption is sector 62 of the disk; back it up with `dd if=DISK of=FILE \
+            "--system cannot be used here, because the header of system encryption is sector 62 of the disk; back it \
+             up with `dd if=DISK of=FILE \
              bs=512 skip=62 count=1`",
         ),
         (
             unlock.backup_header,
-            "--backup-header: only the primary header is backed up; if it is damaged, repair it with `header-restore`",
+            "--backup-header cannot be used here, because only the primary header is backed up; if it is damaged, \
+             repair it first with `header-restore`",
         ),
-        (unlock.key_slot.is_some(), "--key-slot: a header backup always contains all keyslots"),
+        (
+            unlock.key_slot.is_some(),
+            "--key-slot cannot be used here, because a header backup always contains all keyslots",
+        ),
     ];
     match given.iter().find(|(is_given, _)| *is_given) {
         Some((_, reason)) => bail!(VolumeError::Invalid((*reason).to_owned())),
@@ -99,7 +105,8 @@ fn save(args: &HeaderBackupArgs, given: Given, stop: &AtomicBool) -> anyhow::Res
         .with_context(|| whose(unlock))?
     {
         if args.with_hidden {
-            bail!(VolumeError::Invalid("--with-hidden: LUKS has no hidden volumes".to_owned()));
+            let reason = "--with-hidden cannot be used with LUKS, which has no hidden volumes";
+            bail!(VolumeError::Invalid(reason.to_owned()));
         }
         luks::backup_header(device, &mut file).map(drop).with_context(|| whose(unlock))?;
         return Ok(ExitCode::SUCCESS);

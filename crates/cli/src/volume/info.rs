@@ -95,7 +95,10 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
         given.header_device().is_none() && header.segments.iter().any(beyond)
     };
     let alone = header.as_ref().filter(|header| header.obstacle.is_none() && is_alone(header));
-    let alone = alone.map(|_| "this is a detached header: specify the data as the volume, and this file with --header");
+    let alone = alone.map(|_| {
+        "this is a detached header: specify the device or file with the data as the volume, and \
+         this file with --header"
+    });
     let open = |credentials| {
         let options = OpenOptions::new(tier()?, effort(stop)?);
         let header = given.header_device();

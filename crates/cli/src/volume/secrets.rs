@@ -97,7 +97,7 @@ pub fn read(
     let may_be_empty = others || luks && prompt == Prompt::Once;
     if passphrase.bytes().is_empty() && keyfiles.is_empty() && !may_be_empty {
         let reason =
-            "the passphrase is empty and no key file is given; at least one of them is needed";
+            "the passphrase is empty and no key file is given; specify at least one of them";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     Ok(Credentials { passphrase, keyfiles, pim: source.pim, recovery_password, startup_key })
@@ -153,7 +153,7 @@ fn keyfile(
     let (offset, size) = (source.keyfile_offset.unwrap_or(0), source.keyfile_size);
     if !luks {
         if offset > 0 || size.is_some() {
-            let reason = "the offset and size of a key file are only for LUKS";
+            let reason = "an offset or a size of a key file can be specified only for LUKS";
             bail!(VolumeError::Invalid(reason.to_owned()));
         }
         // VeraCrypt reads at most the first MiB and ignores the rest.
@@ -164,7 +164,7 @@ fn keyfile(
     let bytes = limited(path, file, offset, most, size.is_none(), stop)?;
     if size.is_some_and(|size| (bytes.len() as u64) < size) {
         let reason = format!(
-            "it has only {} bytes from offset {offset}, fewer than the key file size",
+            "it has only {} bytes from offset {offset} on, fewer than the specified key file size",
             bytes.len()
         );
         return Err(Refusal::input(path, &reason).into());
@@ -180,8 +180,9 @@ fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
         return Ok(text.into());
     }
     let found = RecoveryPassword::find(&text).map_err(|error| {
-        let reason =
-            format!("{error}; the file must be the text that Windows saved, or only the 48 digits");
+        let reason = format!(
+            "{error}; the file must be the one that Windows saved, or contain only the 48 digits"
+        );
         Refusal::usage(path, &reason)
     })?;
     Ok(found.digits().into())
@@ -239,7 +240,7 @@ fn limited(
         }
     }
     if filled as u64 > most && strict {
-        let reason = format!("longer than {most} bytes, too long for a passphrase");
+        let reason = format!("too long for a passphrase: it is longer than {most} bytes");
         return Err(Refusal::input(path, &reason).into());
     }
     bytes.resize(filled.min(most as usize));

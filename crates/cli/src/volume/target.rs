@@ -256,14 +256,14 @@ pub fn is_saved_as_luks(target: &Target, format: Option<&str>) -> anyhow::Result
     let (name, hint) = match family(target, format)? {
         Family::BitLocker => (
             "BitLocker",
-            "its metadata is stored on the volume three times; on Windows, `manage-bde -KeyPackage` saves what repair-bde \
-             needs if all copies are lost",
+            "its metadata is stored on the volume three times; on Windows, `manage-bde -KeyPackage` saves the key \
+             package that repair-bde needs if all copies are lost",
         ),
         Family::FileVault => {
             ("FileVault", "its metadata is spread over the disk; copy the whole disk instead")
         }
         Family::FreeOtfe => {
-            ("FreeOTFE", "use LibreCrypt, which saves it as the critical data block")
+            ("FreeOTFE", "use LibreCrypt, which can back it up as the critical data block")
         }
         family => return Ok(family == Family::Luks),
     };
@@ -325,7 +325,8 @@ pub fn credentials(
 
 fn refuse_recovery(source: &SecretSource) -> anyhow::Result<()> {
     if source.recovery_password_file.is_some() || source.startup_key.is_some() {
-        let reason = "recovery passwords are for BitLocker and FileVault, startup keys for BitLocker; this volume is neither";
+        let reason = "recovery passwords are supported only for BitLocker and FileVault, startup keys only for \
+            BitLocker; this volume has another format";
         bail!(VolumeError::Invalid(reason.to_owned()));
     }
     Ok(())

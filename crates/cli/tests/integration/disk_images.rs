@@ -208,7 +208,7 @@ fn what_a_saved_header_would_lack_is_refused() {
     }
     fs::remove_file(bench.path("v")).unwrap();
     bench.luks();
-    bench.refused("header-backup v saved --with-hidden", 2, &["LUKS has no hidden volumes"]);
+    bench.refused("header-backup v saved --with-hidden", 2, &["which has no hidden volumes"]);
     bench.refused("header-backup v saved --format freeotfe --passphrase-file pw", 5, &["FreeOTFE"]);
     let change = "key change v --format freeotfe --passphrase-file pw --new-passphrase-file pw";
     bench.refused(change, 5, &["FreeOTFE", "LibreCrypt"]);

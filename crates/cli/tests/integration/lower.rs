@@ -217,7 +217,7 @@ fn a_file_that_cannot_be_read_loses_only_itself() {
     // Root may open it or not.
     let why = ["4097: Input/output error", "4097: Permission denied", "Input/output error"];
     assert!(why.iter().any(|why| told.contains(why)), "{told}");
-    assert!(told.contains("one: ") && told.contains("2 of its names and files"), "{told}");
+    assert!(told.contains("one: ") && told.contains("2 of the names and files"), "{told}");
 }
 
 #[test]

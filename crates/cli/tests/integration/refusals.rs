@@ -37,8 +37,8 @@ fn without_proc_is_said_before_anything_is_made() {
         return skipped("/proc cannot be unmounted here, not even in a namespace of its own");
     }
     assert_eq!((done.status.code(), text(&done.stdout).as_str()), (Some(3), ""));
-    insta::assert_snapshot!(text(&done.stderr), @"cryptbench: /proc: is not mounted, but it is needed to find and \
-    remove what is set up: mount -t proc proc /proc");
+    insta::assert_snapshot!(text(&done.stderr), @"cryptbench: /proc: is not mounted, but cryptbench needs it to find \
+    and remove the devices and mounts that it sets up: mount -t proc proc /proc");
     assert!(s.left_behind().is_empty() && !s.target().join("out").exists());
 }
 

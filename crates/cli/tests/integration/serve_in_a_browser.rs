@@ -361,7 +361,9 @@ fn what_would_be_overwritten_has_to_be_named_twice() {
     for typed in ["", "disk.img"] {
         tab.eval(&format!("document.getElementById('confirm').value = '{typed}'"));
         click(&mut tab, "start");
-        tab.wait("document.getElementById('problem').textContent.includes('type its path again')");
+        tab.wait(
+            "document.getElementById('problem').textContent.includes('type its exact path again')",
+        );
         assert_eq!(tab.text("document.activeElement.id"), "confirm");
         tab.eval("document.getElementById('problem').textContent = ''");
     }

@@ -11,8 +11,8 @@ fn every_study_says_what_it_would_do() {
             "a",
             [
                 "Study A on this machine: atto, then hdtune",
-                "First, ciphers and key derivation in RAM, about 40 s, without writing to the disk: the study's 5 \
-                 ciphers and 10 cascades, 50 MB on all CPUs; its PRFs at PIM 485 and 9999.",
+                "First, ciphers and key derivation are measured in RAM for about 40 s, without writing to the disk: \
+                 the study's 5 ciphers and 10 cascades with 50 MB on all CPUs, and its PRFs at PIM 485 and 9999.",
             ],
         ),
         (
@@ -62,7 +62,7 @@ fn every_study_says_what_it_would_do() {
     }
     let done = s.run(&["run", "--study", "A", "--emulate", "sata-ssd", "--dry-run"]);
     let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["also builtin with driver=serial", "AES-256, one at a time"] {
+    for part in ["also measuring builtin with driver=serial", "AES-256, one at a time"] {
         assert!(flat.contains(part), "{part} is not in {flat}");
     }
     assert!(s.left_behind().is_empty());
@@ -220,7 +220,7 @@ fn study_ds_table_on_the_terminal() {
     }
     let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "measuring the systems that you named",
+        "measuring the systems that you specified",
         "Anvil's Storage Utilities, MB/s",
         "Seq 4MB read",
         "Serpent-256 alone",

@@ -39,10 +39,10 @@ fn a_device_must_be_named_twice() {
     let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
     let Some(other) = Loop::new(dir.path(), "other", 16) else { return };
     refused(&s, &disk, &[], 3, &["existing data is overwritten only if", "--destroy", "64 MiB"]);
-    refused(&s, &disk, &["--destroy", &other.device], 3, &["specify it again", "--destroy"]);
+    refused(&s, &disk, &["--destroy", &other.device], 3, &["specify the path again", "--destroy"]);
     refused(&s, &disk, &["--destroy", "/dev/null"], 3, &["--destroy"]);
     let both = ["--destroy", &disk.device, "--destroy", &other.device];
-    refused(&s, &disk, &both, 3, &["is not what this run would overwrite"]);
+    refused(&s, &disk, &both, 3, &["is not a target that this run would overwrite"]);
     // A directory is not overwritten: the word was meant for something else.
     let done = s.run(&s.tiny(&[".", "--destroy", &disk.device]));
     assert_eq!(done.status.code(), Some(3));
@@ -245,7 +245,7 @@ fn a_device_that_a_program_has_locked_or_claimed_is_refused() {
     let mut options = fs::File::options();
     std::os::unix::fs::OpenOptionsExt::custom_flags(options.read(true), exclusive);
     let claimed = options.open(disk.path()).unwrap();
-    refused_in_both(&s, &disk, &destroy, &["already reserved in the kernel"]);
+    refused_in_both(&s, &disk, &destroy, &["already claimed in the kernel"]);
     drop(claimed);
 }
 
@@ -446,7 +446,7 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
         (&["--profile", "fsync"][..], 2, "--read-only reads only existing data"),
         (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: omit it"),
         (&["--verify"], 2, "cannot be used with"),
-        (&["--profile", "hdtune"], 3, "24 MiB in total is too little"),
+        (&["--profile", "hdtune"], 3, "only 24 MiB in total is available"),
     ] {
         let done = run(more);
         let said = text(&done.stderr);
@@ -470,7 +470,7 @@ fn study_a_reads_the_whole_surface_of_a_device() {
         let said = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
         for words in [
             "Study A on this machine: atto, then hdtune-whole",
-            "builtin is used instead (it needs a file system for its container, and the target is a device)",
+            "builtin is used instead (it needs a file system for its container, but the target is a device)",
             "4 GiB (the whole target",
         ] {
             assert!(said.contains(words), "{how:?}: {words} is not in {said}");

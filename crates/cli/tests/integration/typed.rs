@@ -133,9 +133,9 @@ fn what_is_wrong_without_a_passphrase_is_told_before_one_is_asked_for() {
         s.refused(&["volume", "mount", "v", "full"]),
     ].concat(), @"
         $ cryptbench volume dump tiny out
-        [5] cryptbench: tiny: smaller than a sector, too small for a volume
+        [5] cryptbench: tiny: too small for a volume: it is smaller than a sector
         $ cryptbench volume header-restore v tiny
-        [5] cryptbench: v: the header backup is smaller than a sector, too small for a header
+        [5] cryptbench: v: the header backup is too small: it is smaller than a sector
         $ cryptbench volume mount v full
         [3] cryptbench: SANDBOX/target/full: the mount point is not empty, or something is mounted there
         ");

@@ -146,8 +146,8 @@ fn a_wrong_passphrase_is_told_from_a_damaged_header() {
     insta::assert_snapshot!(said, @"
         cryptbench: v: no key fits: wrong passphrase, key files or PIM (--pim), not sha-512, or not a TrueCrypt or VeraCrypt volume; for a hidden volume add --hidden, for a damaged header --backup-header
         cryptbench: v: no key fits: wrong passphrase, key files or PIM (--pim), not ripemd-160, or not a TrueCrypt or VeraCrypt volume; for a hidden volume add --hidden, for a damaged header --backup-header
-        cryptbench: v: no key fits: no keyslot opens with this passphrase or key file
-        cryptbench: v: no key fits: no keyslot opens with this passphrase or key file
+        cryptbench: v: no key fits: no keyslot can be unlocked with this passphrase or key file
+        cryptbench: v: no key fits: no keyslot can be unlocked with this passphrase or key file
         cryptbench: v: damaged luks2 header: primary: its checksum is wrong; secondary: at 16384: its checksum is wrong
         ");
 }
@@ -561,10 +561,12 @@ fn bitlocker_is_created_opened_by_each_protector_and_described() {
     insta::assert_snapshot!(said, @"
         cryptbench: v: no key fits: tried: password; the volume is protected by: password, recovery password
         cryptbench: v: the startup key file is not valid: it has no startup key header
-        cryptbench: old: a recovery password has eight groups of six digits; this one has other characters in between; the file must be the text that Windows saved, or only the 48 digits
+        cryptbench: old: a recovery password has eight groups of six digits; this one contains other \
+            characters; the file must be the one that Windows saved, or contain only the 48 digits
         cryptbench: v: BitLocker has no hidden volumes
         cryptbench: changing a BitLocker volume's keys or metadata is not supported; use `manage-bde` on Windows
-        cryptbench: v: backing up the header of a BitLocker volume is not supported; its metadata is stored on the volume three times; on Windows, `manage-bde -KeyPackage` saves what repair-bde needs if all copies are lost
+        cryptbench: v: backing up the header of a BitLocker volume is not supported; its metadata is stored on the volume three times; on Windows, \
+            `manage-bde -KeyPackage` saves the key package that repair-bde needs if all copies are lost
         ");
     assert!(!bench.path("out").exists());
 }
@@ -701,7 +703,7 @@ fn bitlocker_volumes_that_cannot_be_made_leave_nothing() {
     insta::assert_snapshot!(said, @"
         cryptbench: v: a BitLocker password must have 8 to 256 characters
         cryptbench: BitLocker has no cipher `serpent-256-xts` (known: aes-128-cbc-elephant, aes-256-cbc-elephant, aes-128-cbc, aes-256-cbc, aes-128-xts, aes-256-xts)
-        cryptbench: --prf is not for BitLocker, which has only one key derivation
+        cryptbench: --prf cannot be used with BitLocker, which has only one key derivation function
         cryptbench: v: cannot use 1024-byte sectors on a device with 512-byte sectors
         cryptbench: BitLocker has no hidden volumes
         cryptbench: v: BitLocker supports neither key files nor a PIM
@@ -783,8 +785,8 @@ fn a_luks_header_that_lies_elsewhere_is_named() {
     said += &bench.refused(&with("old", "none"), 3);
     insta::assert_snapshot!(said, @"
         cryptbench: --header without --system is only for LUKS; it cannot be combined with --hidden, --prf or another --format
-        cryptbench: v with the header header: no key fits: no keyslot opens with this passphrase or key file
-        cryptbench: --header: specify the detached header file as the volume instead
+        cryptbench: v with the header header: no key fits: no keyslot can be unlocked with this passphrase or key file
+        cryptbench: --header cannot be used here: specify the detached header file as the volume instead
         cryptbench: none: No such file or directory
         ");
 }

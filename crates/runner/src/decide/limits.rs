@@ -218,7 +218,7 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     let took = format!("Set-up took {spent:.0} s of the budget of {:.0} s", recorded.budget_s);
     let note = match trial {
         _ if least > left => Some(format!(
-            "{took}: the remaining time is not enough for {} trials of all workloads and choices; use {}.",
+            "{took}: the remaining time is not enough for {} trials of every workload on every choice; use {}.",
             recorded.min_pairs,
             budget_option(longer_budget(spent + least, recorded.budget_s)),
         )),

@@ -42,7 +42,7 @@ pub(super) fn keep_planned(workloads: &mut [record::Workload], earlier: &record:
 fn whole_trials(work: &Work, request: &Request) -> Option<&'static str> {
     let block = match work {
         Work::Block(block) => block,
-        Work::Files(_) => return Some("a trial handles a set of files"),
+        Work::Files(_) => return Some("a trial processes a set of files"),
         Work::Unlock(_) => return Some("a trial opens a volume once"),
     };
     let reasons = [

@@ -285,7 +285,7 @@ fn buffered_note(plan: &Plan, plain: &PreparedTarget) -> Option<String> {
     let inline = plan.recorded.arms.iter().any(|a| a.attachment.as_deref() == Some("inline"));
     let below = match inline {
         true => {
-            " Inline systems are above the cache: it holds ciphertext, and every read decrypts."
+            " Inline systems are above the cache, so it holds ciphertext, and every read is decrypted."
         }
         false => "",
     };

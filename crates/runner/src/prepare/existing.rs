@@ -168,7 +168,8 @@ mod tests {
         let existing = inspect(&path, &consent).unwrap();
         let first = claim(&existing, 4096, true).ok().unwrap();
         let Err(why) = claim(&existing, 4096, true) else { panic!("claimed twice") };
-        insta::assert_snapshot!(why, @"is locked by another program, such as another cryptbench, an open volume or a virtual machine: close that first");
+        insta::assert_snapshot!(why, @"is locked by another program, such as another cryptbench process (a run or an \
+            open volume) or a virtual machine: close that first");
         first.release().unwrap();
         assert!(claim(&existing, 4096, true).is_ok());
     }
@@ -201,7 +202,8 @@ mod tests {
         let why = claim(&existing, 4096, true).err().map(|why| why.to_string()).unwrap_or_default();
         drop(holder.stdin.take());
         holder.wait().unwrap();
-        insta::assert_snapshot!(why, @"is locked by another program, such as another cryptbench, an open volume or a virtual machine: close that first");
+        insta::assert_snapshot!(why, @"is locked by another program, such as another cryptbench process (a run or an \
+            open volume) or a virtual machine: close that first");
         assert!(claim(&existing, 4096, true).is_ok());
     }
 
@@ -229,7 +231,7 @@ mod tests {
         let name = "linux_raid_member".to_owned();
         existing.held = vec![Held { name, partition: None, start: 0, offset: 2048 }];
         let why = existing.suits(2048, Holes::default()).unwrap_err().to_string();
-        insta::assert_snapshot!(why.replace(&path.display().to_string(), "FILE"), @"contains linux_raid_member at byte 2048, after the first 2 KiB, which would be overwritten: it would survive and make the rest look like damaged data; run `wipefs --all --types linux_raid_member FILE` first");
+        insta::assert_snapshot!(why.replace(&path.display().to_string(), "FILE"), @"contains linux_raid_member at byte 2048, beyond the first 2 KiB that would be overwritten: it would survive and make the rest look like damaged data; run `wipefs --all --types linux_raid_member FILE` first");
         assert!(existing.suits(2049, Holes::default()).is_ok());
         assert_eq!(existing.least(4096), 2049);
         // A partition beyond the overwritten part keeps its data and its signature.

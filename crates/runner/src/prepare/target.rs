@@ -141,8 +141,8 @@ impl PreparedTarget {
             }
             Below::Nothing => None,
             Below::Hidden(why) => Some(format!(
-                "The cache under the mount of {} cannot be dropped ({why}): reads may be served from memory. The \
-                 table marks this if the device's counters show it.",
+                "The cache of the storage that backs {} cannot be dropped ({why}): reads may be served from memory. \
+                 The table marks such figures if the device's counters reveal them.",
                 shown(&self.target.path)
             )),
         }
@@ -161,7 +161,7 @@ impl PreparedTarget {
     /// A note for readers if the device has no counters.
     pub(super) fn uncounted(&self) -> String {
         format!(
-            "The device that holds {} has no counters ({}), so figures from a cache cannot be recognised.",
+            "The device that holds {} has no counters ({}), so reads served from a cache cannot be detected.",
             shown(&self.target.path),
             self.target.in_words()
         )
@@ -225,7 +225,7 @@ fn work_directory(
 
 pub(super) fn no_direct_io(what: &str) -> RunError {
     RunError::Usage(format!(
-        "{what} does not support direct I/O, but plain storage does, so a page cache would be compared with a disk; \
-         --buffered uses the page cache for all"
+        "{what} does not support direct I/O, but plain storage does, so a page cache would be compared with a disk; to \
+         use the page cache for both, add --buffered"
     ))
 }

@@ -205,7 +205,7 @@ function order() {
   if (where === "directory") made.target = typed("directory");
   if (where === "device") {
     if (by("confirm").value === "") {
-      throw new Wrong("confirm", "All data on it would be overwritten. To confirm, type its path again exactly.");
+      throw new Wrong("confirm", "All data on it would be overwritten. To confirm, type its exact path again.");
     }
     Object.assign(made, { target: typed("device"), confirm: by("confirm").value });
   }
@@ -257,7 +257,7 @@ async function plan() {
 
 function factsOf(p) {
   const emulated = p.storage.startsWith("EMULATED") ? "based on the model's speeds" : "based on the speeds of a SATA SSD, because this disk has not been measured yet";
-  const speeds = p.speeds_from ? `based on what run ${p.speeds_from} measured on this disk` : emulated;
+  const speeds = p.speeds_from ? `based on the speeds that run ${p.speeds_from} measured on this disk` : emulated;
   const left = p.left_out.map((l) => `${l.system}: ${l.reason}`).join("; ");
   return facts([
     ["Would write", bytes(p.bytes_written)], ["Would read", bytes(p.bytes_read)],

@@ -20,6 +20,7 @@ pub(crate) static BCACHEFS: System = System::unsupported(&catalog::BCACHEFS, |ma
     }
     because(
         "cryptbench cannot create bcachefs file systems yet",
-        "create one on a loop device (bcachefs format --encrypted), mount it, and run cryptbench there and on a plain one",
+        "create one on a loop device (bcachefs format --encrypted), mount it, and run cryptbench there and on a plain \
+         file system",
     )
 });

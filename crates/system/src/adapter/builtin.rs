@@ -250,7 +250,8 @@ pub(super) fn offered(
         return Err(SystemError::NothingSelected {
             of: Selected::DataUnit,
             what: format!("a sector size of {} bytes", asked.join(" or ")),
-            hint: "sectors have 512 bytes (VeraCrypt) or 4096 (LUKS2)".to_owned(),
+            hint: "the supported sector sizes are 512 bytes (VeraCrypt) and 4096 bytes (LUKS2)"
+                .to_owned(),
         });
     }
     let default = [DEFAULT_CIPHER.to_owned()];

@@ -41,7 +41,7 @@ const CIPHERS: Setting = Setting {
 
 const BLOCKS: Setting = Setting {
     name: "block-size",
-    about: "bytes per encrypted block, each stored in a separate file",
+    about: "bytes per encrypted block; each block is stored in a separate file",
     values: &["16384", "4096", "32768", "65536", "131072", "524288", "1048576"],
 };
 

@@ -16,7 +16,7 @@ use crate::{Setting, System};
 
 const PRESETS: Setting = Setting {
     name: "preset",
-    about: "AES-192 without, or AES-256 with, a MAC per block and chained IVs",
+    about: "AES-192, or AES-256 with a MAC per block and chained IVs",
     values: &["standard", "paranoia"],
 };
 

@@ -16,7 +16,7 @@ pub(crate) static FILEVAULT: System = System::unsupported(&catalog::FILEVAULT, |
     }
     because(
         "only macOS creates FileVault 2 volumes, so a run cannot create one",
-        "open your own (cryptsetup open --type fvault2, 2.6 or later), mount it, and compare it with a \
+        "open an existing volume (cryptsetup open --type fvault2, 2.6 or later), mount it, and compare it with a \
              plain directory: cryptbench run --pair PLAIN ENCRYPTED; to measure only its cipher: cryptbench run --builtin-only \
              --cipher filevault-aes-128-xts",
     )

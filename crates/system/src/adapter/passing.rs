@@ -30,7 +30,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: WRITES,
-        about: "number of times that each piece is written; 2 as with a data journal",
+        about: "number of times that each piece is written; 2 corresponds to a data journal",
         values: &["1", TWICE],
     },
 ];

@@ -57,7 +57,7 @@ const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "prf",
-        about: "PRF that derives the header key; affects only the time to open",
+        about: "PRF that derives the header key; affects only the unlock time",
         values: &["sha-512", "sha-256", "blake2s-256", "whirlpool", "streebog-512"],
     },
     Setting {
@@ -226,7 +226,8 @@ fn or_no_room(error: SystemError, path: &Path, len: u64) -> SystemError {
         Some(free) => SystemError::Target {
             path: path.to_owned(),
             problem: format!(
-                "for a volume of {} MiB, VeraCrypt needs that much additional free space, but {} MiB is free: use a smaller --size",
+                "to create a volume of {} MiB, VeraCrypt needs as much free space again, but only {} MiB is free: use \
+                a smaller --size",
                 len >> 20,
                 free >> 20
             ),

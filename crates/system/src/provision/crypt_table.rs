@@ -38,7 +38,7 @@ fn parse(table: &str) -> Result<CryptTable, String> {
     };
     let bytes = |sectors: &str| sectors.parse::<u64>().ok()?.checked_mul(SECTOR);
     let (Some(bytes), Some(offset)) = (bytes(sectors), bytes(start)) else {
-        return Err("the table has no valid sizes".to_owned());
+        return Err("the table contains an invalid size or offset".to_owned());
     };
     let option = |name: &str| options.iter().find_map(|word| word.strip_prefix(name));
     Ok(CryptTable {

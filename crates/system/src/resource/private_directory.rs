@@ -35,7 +35,9 @@ impl PrivateDirectory {
             let problem = match keeps_no_permissions(parent, mode) && owner == 0 && is_empty {
                 true => "its file system does not store permissions: mount it with -o umask=077"
                     .to_owned(),
-                false => "it was replaced by another directory while it was created".to_owned(),
+                false => {
+                    "it was replaced by another directory while it was being created".to_owned()
+                }
             };
             return Err(SystemError::Target { path, problem });
         }

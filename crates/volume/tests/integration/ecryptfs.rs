@@ -152,7 +152,7 @@ fn what_is_missing_is_told() {
     let (problem, content) = opened(&long, &mut keys).unwrap();
     assert_eq!((content.len(), content[0]), (10000, b'x'));
     assert!(content[4096..8192].iter().all(|byte| *byte == 0));
-    let told = "1 of its 3 extents were never written and are replaced by zeros";
+    let told = "1 of its 3 extents were never written and were replaced with zeros";
     assert_eq!(problem.unwrap(), told);
 }
 
@@ -165,8 +165,12 @@ fn what_cannot_be_read_loses_only_itself() {
     let header = Header::parse(&long[..START]).unwrap();
     // The places of extents, and what is said of them.
     for (bad, expected, told) in [
-        (&[3, 70][..], 5000, "2 of its 5000 extents are unreadable and replaced by zeros: bad"),
-        (&[0], 5000, "1 of its 5000 extents are unreadable and replaced by zeros: bad"),
+        (
+            &[3, 70][..],
+            5000,
+            "2 of its 5000 extents were unreadable and were replaced with zeros: bad",
+        ),
+        (&[0], 5000, "1 of its 5000 extents were unreadable and were replaced with zeros: bad"),
         (&[], 5000, ""),
     ] {
         let mut out = Vec::new();
@@ -203,7 +207,7 @@ fn what_cannot_be_read_loses_only_itself() {
     let stop = AtomicBool::new(false);
     let problem = copy(&header, &mut keys, long.len() as u64, gone, write, &stop).unwrap();
     let problem = problem.unwrap();
-    assert!(problem.contains("bytes are omitted") && problem.contains("gone"), "{problem}");
+    assert!(problem.contains("bytes were omitted") && problem.contains("gone"), "{problem}");
     assert!(out < 1024 * 4096, "{out}");
 }
 

@@ -123,7 +123,8 @@ impl Root {
         if pages > 0 {
             let words =
                 format!("{pages} pages were swapped within a second; {available} available");
-            return Finding::warning("memory", words).remedy("close programs that use much memory");
+            return Finding::warning("memory", words)
+                .remedy("close programs that use a lot of memory");
         }
         match used {
             0 => Finding::ok("memory", format!("{available} available, no swap in use")),
@@ -155,7 +156,7 @@ impl Root {
         }
         Some(match batteries.iter().any(|s| says(s, "status", "Discharging")) {
             true => Finding::warning("power", "on battery: CPUs and disks save power")
-                .remedy("connect it to mains power"),
+                .remedy("connect the machine to mains power"),
             false => Finding::ok("power", "not on battery"),
         })
     }

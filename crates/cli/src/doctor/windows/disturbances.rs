@@ -55,7 +55,7 @@ fn plan(machine: &Machine) -> Finding {
 fn supply(machine: &Machine) -> Finding {
     match machine.power.on_battery {
         Some(true) => Finding::warning("power", "on battery: the CPU may save power")
-            .remedy("connect it to mains power"),
+            .remedy("connect the machine to mains power"),
         Some(false) => Finding::ok("power", "on mains power"),
         None => Finding::lacking("power", "Windows does not report the power source"),
     }
@@ -125,8 +125,8 @@ fn protection(state: &str) -> Option<&'static str> {
     Some(match state {
         "1" => "encrypts it",
         "2" => "does not encrypt it",
-        "3" => "is still encrypting it: wait until that has finished",
-        "4" => "is still decrypting it: wait until that has finished",
+        "3" => "is still encrypting it: wait until the encryption is complete",
+        "4" => "is still decrypting it: wait until the decryption is complete",
         "5" => "encrypts it, but protection is suspended",
         _ => return None,
     })
@@ -144,7 +144,7 @@ fn bitlocker(volume: &str, text: &str) -> String {
             format!("{volume}: BitLocker with {method}, {share} encrypted")
         }
         (Some(share), None) => format!("{volume}: BitLocker encrypts {share} of it"),
-        _ => format!("{volume}: BitLocker does not encrypt it"),
+        _ => format!("{volume}: not encrypted by BitLocker"),
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(bitlocker("C:", english), "C:: BitLocker with XTS-AES 128, 100.0% encrypted");
         assert_eq!(
             bitlocker("D:", "    Conversion Status: Fully Decrypted\n"),
-            "D:: BitLocker does not encrypt it"
+            "D:: not encrypted by BitLocker"
         );
     }
 

@@ -20,7 +20,7 @@ const BELIEVED: [(&str, &str); 11] = [
     ("its size", "a multiple of 512 bytes, at most the size of the file or device"),
     (
         "that it can be served as a block device",
-        "only if the kernel has ublk; the kernel checks its requests",
+        "only if the kernel supports ublk; the kernel checks the requests of the confined process",
     ),
     ("that it is serving", "one word, after the request to serve; until then nothing is mounted"),
     (

@@ -223,9 +223,9 @@ impl<'a> Task<'a> {
         let is_small = |file: &File| file.metadata().is_ok_and(|m| m.is_file() && m.len() < SECTOR);
         let refuse = |what: &str| Err(Refusal::input(&self.unlock.volume, what).into());
         match saved {
-            _ if is_small(volume) => refuse("smaller than a sector, too small for a volume"),
+            _ if is_small(volume) => refuse("too small for a volume: it is smaller than a sector"),
             Some(saved) if is_small(saved) => {
-                refuse("the header backup is smaller than a sector, too small for a header")
+                refuse("the header backup is too small: it is smaller than a sector")
             }
             _ => Ok(()),
         }

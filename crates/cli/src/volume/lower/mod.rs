@@ -66,7 +66,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     if walk.problems > 0 {
         let problems = walk.problems;
-        say::message(&format!("{problems} of its names and files are incomplete or were left out"));
+        say::message(&format!("{problems} of the names and files are incomplete or were left out"));
         return Ok(ExitCode::from(exit::INPUT));
     }
     Ok(ExitCode::SUCCESS)
@@ -119,7 +119,7 @@ fn probe(
 
 /// The error for a directory that is not a volume.
 fn nothing(unlock: &UnlockArgs) -> anyhow::Error {
-    let reason = "is a directory in which nothing is encrypted by eCryptfs";
+    let reason = "is a directory that contains nothing encrypted with eCryptfs";
     Refusal::target(&unlock.volume, reason).into()
 }
 
@@ -162,7 +162,7 @@ fn refuse_others(unlock: &UnlockArgs) -> anyhow::Result<()> {
         ("--system", unlock.system),
         ("--backup-header", unlock.backup_header),
     ];
-    refuse_first(unlock, &given, "is not for eCryptfs directories")
+    refuse_first(unlock, &given, "cannot be used with eCryptfs directories")
 }
 
 fn refuse_first(unlock: &UnlockArgs, given: &[(&str, bool)], why: &str) -> anyhow::Result<()> {

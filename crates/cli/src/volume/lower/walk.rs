@@ -228,7 +228,7 @@ impl<'a> Walk<'a> {
         }
         let (len, whole) = (lower.metadata().map_err(Here::from)?.len(), facts.whole);
         if len < whole {
-            bail!(Here(format!("truncated: its lower file has {len} of {whole} bytes")));
+            bail!(Here(format!("truncated: its lower file has only {len} of {whole} bytes")));
         }
         Ok(())
     }

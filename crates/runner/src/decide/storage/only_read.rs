@@ -54,9 +54,9 @@ pub(super) fn in_use_notes(in_use: &InUse, stretch: u64) -> Vec<String> {
             human(*size_bytes)
         ),
         format!(
-            "In each repeat the choices read different, adjacent regions of {}, chosen at random each time, so that \
-             none reads from the drive's cache what another has just read. Regions that were discarded (TRIM) or \
-             never written are read faster than data, on both devices.",
+            "In each repeat the choices read different, adjacent regions of {}, chosen at random each time, so that no \
+             choice finds data in the drive's cache that another has just read. On both devices, regions that were \
+             discarded (TRIM) or never written are read faster than regions that contain data.",
             human(stretch)
         ),
     ]
@@ -65,9 +65,9 @@ pub(super) fn in_use_notes(in_use: &InUse, stretch: u64) -> Vec<String> {
 /// Notes for the reader about a device that is only read, in sentences.
 pub(super) fn only_read_note(target: &Target) -> String {
     format!(
-        "{} was only read, and nothing was written to it. The ciphers decrypted its contents, whatever they are; this \
-         takes as long as for real data. Regions that were discarded (TRIM) or never written are read faster than \
-         data.",
+        "{} was only read; nothing was written to it. The ciphers decrypted its existing contents; this takes as long \
+         as decrypting real ciphertext. Regions that were discarded (TRIM) or never written are read faster than \
+         regions that contain data.",
         shown(&target.path)
     )
 }

@@ -20,8 +20,8 @@ pub(super) fn check(plain: &Target, encrypted: &Target) -> Result<(), RunError> 
     let file_and_device = plain.is_file() != encrypted.is_file();
     if plain.existing.is_some() != encrypted.existing.is_some() || file_and_device {
         return refuse(
-            "a directory, a file and a device cannot be paired with each other, because they differ by a file \
-             system: specify two directories, two devices, or two files",
+            "a directory, a file and a device cannot be paired with each other, because the comparison would include \
+             the cost of a file system on only one side: specify two directories, two devices, or two files",
         );
     }
     if plain.existing.is_some() && shares(plain, encrypted) {
@@ -93,8 +93,8 @@ pub(super) fn caveats(plain: &Target, encrypted: &Target) -> Vec<String> {
                 "Warning: the file system reports that it encrypts {a}, which was specified as plain."
             ),
             false => format!(
-                "Warning: {a} and {b} are on the same mount ({}), and its file system itself encrypts neither: \
-                 perhaps nothing was encrypted, and plain was compared with plain.",
+                "Warning: {a} and {b} are on the same mount ({}), whose file system itself encrypts neither: possibly \
+                 nothing was encrypted, and plain was compared with plain.",
                 plain.in_words()
             ),
         });
@@ -136,7 +136,7 @@ fn placement(plain: &Target, encrypted: &Target) -> String {
     if is_one || (plain.is_file() && encrypted.is_file()) {
         return format!(
             "{a} and {b} are stored in separate files of the same file system on {}. The file system chose their \
-             location on the disk, so they cannot be swapped between repeats.",
+             locations on the disk, so they cannot be swapped between repeats.",
             names(disks_a)
         );
     }
@@ -146,8 +146,8 @@ fn placement(plain: &Target, encrypted: &Target) -> String {
     };
     format!(
         "{a} ({}{}) and {b} ({}{}) are in different regions of the same disk, {}, and cannot be swapped between \
-         repeats. On a hard disk, zones differ in speed by up to half; on flash, speed depends on how a region was \
-         written.",
+         repeats. On a hard disk, zones differ in speed by up to a factor of two; on flash, speed \
+         depends on how a region was written.",
         below_a.name,
         start(below_a),
         below_b.name,

@@ -177,8 +177,8 @@ impl Target {
             return Err(RunError::Target {
                 path: self.path.clone(),
                 problem: format!(
-                    "each of the {arms} choices reads a separate region of at least {}, and {} in total is too \
-                     little: choose fewer ciphers, or a larger device",
+                    "each of the {arms} choices reads a separate region of at least {}, but only {} in total is \
+                     available: choose fewer ciphers, or a larger device",
                     human(least),
                     human(self.ground.size)
                 ),
@@ -355,7 +355,11 @@ impl Target {
     fn part(&self, size: u64, least: u64, reason: &str) -> Result<(u64, String), RunError> {
         let there = self.ground.size / MIB * MIB;
         let problem = if there < least {
-            format!("has {}, but these workloads need {}", human(self.ground.size), human(least))
+            format!(
+                "has only {}, but these workloads need {}",
+                human(self.ground.size),
+                human(least)
+            )
         } else if size > there {
             format!("has only {}, not {}: reduce --size", human(there), human(size))
         } else {

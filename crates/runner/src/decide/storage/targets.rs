@@ -140,8 +140,8 @@ impl Targets {
                 return Err(RunError::Target {
                     path: path.clone(),
                     problem: format!(
-                        "is specified with --destroy but is not what this run would overwrite ({}): nothing was \
-                         written",
+                        "is specified with --destroy but is not a target that this run would overwrite ({}): nothing \
+                         was written",
                         targets.join(", ")
                     ),
                 });
@@ -302,7 +302,7 @@ impl Targets {
         let by = self.plain.ground.encrypted_by.as_ref()?;
         Some(format!(
             "{} is already encrypted by {} ({}): \"plain\" is not plain there, and every figure is the cost of \
-             additional encryption on top of that.",
+             encryption on top of that.",
             shown(&self.plain.path),
             by.system,
             by.at

@@ -47,7 +47,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "inline-crypto",
-        about: "whether the device, or else the block layer, encrypts (dm-inlinecrypt, Linux from mid-2026; only format = plain)",
+        about: "whether the device encrypts, or the block layer if the device cannot \
+            (dm-inlinecrypt, Linux from mid-2026; only format = plain)",
         values: &["no", "yes"],
     },
     Setting {

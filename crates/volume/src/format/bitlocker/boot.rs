@@ -56,7 +56,7 @@ impl Boot {
             0 => None,
             size @ (512 | 1024 | 2048 | 4096) => Some(u32::from(size)),
             other => {
-                let reason = format!("its sector size cannot be {other} bytes");
+                let reason = format!("its sector size is invalid: {other} bytes");
                 return Err(if signed { super::damaged(reason) } else { not_this(reason) });
             }
         };
@@ -91,7 +91,7 @@ impl Boot {
         };
         let cluster = bytes_per_sector.saturating_mul(sectors_per_cluster);
         if !cluster.is_power_of_two() || cluster > 2 << 20 {
-            return Err(super::damaged(format!("its cluster size cannot be {cluster} bytes")));
+            return Err(super::damaged(format!("its cluster size is invalid: {cluster} bytes")));
         }
         let number = u64_at(bytes, 56).filter(|number| *number != 0).ok_or_else(unknown)?;
         let metadata = number.checked_mul(cluster).ok_or_else(unknown)?;

@@ -115,7 +115,7 @@ pub fn create(
     let size = device.size() - device.size() % sector;
     if size < SMALLEST {
         let reason = format!(
-            "a BitLocker volume needs at least {SMALLEST} bytes, but there are only {size}"
+            "a BitLocker volume needs at least {SMALLEST} bytes, but only {size} are available"
         );
         return Err(VolumeError::Invalid(reason));
     }

@@ -97,7 +97,9 @@ fn description(device: &dyn BlockDevice, at: u64) -> Result<Maps, String> {
     let chunk = u64::from(u32_at(&whole, 20).ok_or_else(cut)?);
     let log = u64::from(u32_at(&whole, 24).ok_or_else(cut)?);
     if !matches!(sector, 512 | 1024 | 2048 | 4096) || chunk == 0 || !chunk.is_multiple_of(sector) {
-        return Err(format!("it cannot have {chunk}-byte chunks in {sector}-byte sectors"));
+        return Err(format!(
+            "its chunk size is invalid: {chunk} bytes, with {sector}-byte sectors"
+        ));
     }
     let maps = whole[header_len..].as_chunks::<8>().0;
     if u32_at(&whole, 32).is_none_or(|count| count as usize != maps.len()) {
@@ -114,13 +116,13 @@ fn description(device: &dyn BlockDevice, at: u64) -> Result<Maps, String> {
         if region.start < end {
             return Err(format!("the regions overlap at byte {}", region.start));
         }
-        end = region.start.checked_add(region.len).ok_or("a region has no valid end")?;
+        end = region.start.checked_add(region.len).ok_or("the end of a region is invalid")?;
         if !region.start.is_multiple_of(sector) || !region.len.is_multiple_of(sector) {
             return Err("a region is not a whole number of sectors".to_owned());
         }
         map_bytes += region.map_len;
         if map_bytes > MOST_MAPS {
-            return Err(format!("the maps have more than {MOST_MAPS} bytes"));
+            return Err(format!("the maps exceed {MOST_MAPS} bytes"));
         }
         let needed = region.len.div_ceil(chunk);
         chunks += needed.min(MOST_CHUNKS + 1);

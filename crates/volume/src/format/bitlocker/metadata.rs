@@ -153,14 +153,14 @@ pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
         return Err(VolumeError::CannotOpen {
             what: "this BitLocker volume".to_owned(),
             why: format!(
-                "its metadata at byte {at} belongs at byte {first}, {second} or {third}: its start is missing, or other bytes \
-                 precede it"
+                "its metadata at byte {at} belongs at byte {first}, {second} or {third}: the start of the volume is \
+                 missing, or other bytes precede it"
             ),
             with: "if it is part of a disk, specify its location: --partition N or --offset BYTES"
                 .to_owned(),
         });
     }
-    let reason = "it has neither BitLocker's boot sector nor its metadata".to_owned();
+    let reason = "it has neither a BitLocker boot sector nor BitLocker metadata".to_owned();
     Err(VolumeError::NotThisFormat { format: super::FORMAT, reason })
 }
 
@@ -300,8 +300,8 @@ fn integrity(checks: &[u8]) -> Result<Integrity, String> {
         }
         kind::KEY => {
             let digest = entry.data.get(4..).and_then(|digest| digest.try_into().ok());
-            Integrity::Clear(digest.ok_or("its digest does not have 32 bytes")?)
+            Integrity::Clear(digest.ok_or("its digest is not 32 bytes long")?)
         }
-        other => return Err(format!("its digest is an entry of the unknown kind {other}")),
+        other => return Err(format!("its digest is an entry of unknown kind {other}")),
     })
 }

@@ -16,7 +16,8 @@ use crate::volume::{WARNING, there};
 use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, VolumeInfo};
 
 /// Warning for a volume whose boot sector is missing.
-const LOST: &str = "its boot sector is missing; it was found by its metadata and is read-only";
+const LOST: &str =
+    "the boot sector is missing; the volume was found by its metadata and is read-only";
 
 /// Opens the BitLocker volume on `device`. If the format is specified, metadata without a boot sector is
 /// sufficient.
@@ -108,7 +109,7 @@ pub(super) fn sector(
     match (metadata.moved, u64::from(metadata.first_sectors)) {
         (Some((_, len)), sectors @ 1..) if len.is_multiple_of(sectors) => match len / sectors {
             sector @ (512 | 1024 | 2048 | 4096) => Ok(sector),
-            other => Err(damaged(format!("its sector size cannot be {other} bytes"))),
+            other => Err(damaged(format!("its sector size is invalid: {other} bytes"))),
         },
         _ => Ok(device.sector().min(4096) as u64),
     }

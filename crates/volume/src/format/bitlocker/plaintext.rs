@@ -106,7 +106,7 @@ pub(super) fn first_sectors(
     if len == 0 || at < len || !fits || !at.is_multiple_of(sector) || !len.is_multiple_of(sector) {
         let cut = if fits { "" } else { "; is it truncated?" };
         return Err(damaged(format!(
-            "the copy of the first {len} bytes cannot be at byte {at} of {size}{cut}"
+            "the copy of the first {len} bytes has an invalid offset: byte {at} of {size}{cut}"
         )));
     }
     Ok(Some((at, len)))

@@ -67,7 +67,7 @@ impl Protector {
     pub(super) fn parse(data: &[u8]) -> Result<Self, String> {
         let fields = (array_at(data, 0), u64_at(data, 16), u16_at(data, 26), data.get(HEADER..));
         let (Some(id), Some(modified), Some(number), Some(properties)) = fields else {
-            return Err(format!("a protector has only {} bytes", data.len()));
+            return Err(format!("a protector is truncated: {} bytes", data.len()));
         };
         let opener = match number & 0xff00 {
             0 => Opener::ClearKey,
@@ -110,7 +110,7 @@ impl Protector {
                 }
                 kind::KEY if self.opener == Opener::ClearKey => {
                     let key = data.get(4..).filter(|key| key.len() == 32);
-                    let key = key.ok_or("its clear key does not have 32 bytes")?;
+                    let key = key.ok_or("its clear key is not 32 bytes long")?;
                     self.clear = Some(LockedBytes::copy_of(key));
                 }
                 kind::TEXT => self.name = self.name.take().or_else(|| Some(text(data))),

@@ -118,7 +118,7 @@ impl RecoveryPassword {
                 b'0'..=b'9' if count < digits.len() => digits[count] = byte - b'0',
                 b'0'..=b'9' => return invalid("this one has more digits"),
                 b'-' | b' ' | b'\t' | b'\r' | b'\n' if count.is_multiple_of(DIGITS) => continue,
-                _ => return invalid("this one has other characters in between"),
+                _ => return invalid("this one contains other characters"),
             }
             count += 1;
         }

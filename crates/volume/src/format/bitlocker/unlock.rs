@@ -220,7 +220,7 @@ impl<'a> Attempt<'a> {
         let Some(opened) = master.open(key, self.tier)? else { return Ok(false) };
         if opened.bytes.len() != 32 {
             return Err(damaged(format!(
-                "the volume master key cannot have {} bytes",
+                "the volume master key has an invalid length: {} bytes",
                 opened.bytes.len()
             )));
         }

@@ -65,7 +65,7 @@ pub fn copy(
             }
         }
         if in_a_row >= GIVES_UP {
-            problem = Some(format!("its last {} bytes are omitted", header.size - bytes));
+            problem = Some(format!("its last {} bytes were omitted", header.size - bytes));
             break;
         }
         for (number, extent) in (at..).zip(part.chunks_mut(EXTENT)) {
@@ -90,12 +90,12 @@ pub fn copy(
     lost = lost.saturating_sub(unreadable);
     if let Some(error) = why.filter(|_| unreadable > 0) {
         let before = problem.map(|problem| problem + "; ").unwrap_or_default();
-        let told = format!("extents are unreadable and replaced by zeros: {error}");
+        let told = format!("extents were unreadable and were replaced with zeros: {error}");
         problem = Some(format!("{before}{unreadable} of its {extents} {told}"));
     }
     if lost > 0 {
         let before = problem.map(|problem| problem + "; ").unwrap_or_default();
-        let told = "extents were never written and are replaced by zeros";
+        let told = "extents were never written and were replaced with zeros";
         problem = Some(format!("{before}{lost} of its {extents} {told}"));
     }
     Ok(problem)

@@ -90,10 +90,12 @@ impl Header {
         }
         let data = u64::from(u32::from_be_bytes(unit)) * u64::from(u16::from_be_bytes(units));
         if data < START as u64 || !data.is_multiple_of(EXTENT as u64) {
-            return Err(damaged(format!("its header has {data} bytes")));
+            return Err(damaged(format!("its header has an invalid size: {data} bytes")));
         }
         if i64::try_from(size).is_err() {
-            return Err(damaged(format!("its size of {size} bytes is more than a file can have")));
+            return Err(damaged(format!(
+                "its size, {size} bytes, exceeds the maximum size of a file"
+            )));
         }
         Ok(Self { size, data, wraps: wraps(rest)? })
     }

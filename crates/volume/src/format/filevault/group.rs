@@ -182,7 +182,7 @@ fn only(objects: &Objects) -> Result<Logical, VolumeError> {
         1 => Ok(all.remove(0)),
         count => {
             let what = format!("a CoreStorage group of {count} logical volumes");
-            Err(cannot_open(what, "cryptbench supports only groups with one", MACOS))
+            Err(cannot_open(what, "cryptbench supports only groups with one logical volume", MACOS))
         }
     }
 }

@@ -77,10 +77,10 @@ impl Header {
         let copies = usize::from(u16_at(bytes, 94).ok_or_else(cut)?).min(MOST_COPIES);
         let (key_bytes, method) = (u32_at(bytes, 168), u32_at(bytes, 172));
         if !block.is_power_of_two() || !(SECTOR as u32..=MOST_BLOCK).contains(&block) {
-            return Err(damaged(format!("its block size cannot be {block} bytes")));
+            return Err(damaged(format!("its block size is invalid: {block} bytes")));
         }
         if !(super::objects::BLOCK as u32..=MOST_METADATA).contains(&label_bytes) {
-            return Err(damaged(format!("its metadata cannot have {label_bytes} bytes")));
+            return Err(damaged(format!("its metadata has an invalid size: {label_bytes} bytes")));
         }
         let what = "this CoreStorage volume";
         if (key_bytes, method) != (Some(KEY as u32), Some(2)) {

@@ -54,7 +54,7 @@ impl Logical {
         let size = of("size").and_then(Plist::number);
         let size = size.ok_or_else(|| damaged("a logical volume has no size"))?;
         if size == 0 || !size.is_multiple_of(SECTOR) {
-            return Err(damaged(format!("a logical volume cannot have {size} bytes")));
+            return Err(damaged(format!("a logical volume has an invalid size: {size} bytes")));
         }
         Ok(Self {
             id: uuid("uuid"),
@@ -167,5 +167,5 @@ fn segments(object: &Object, header: &Header, base: u64) -> Result<Vec<Segment>,
         Some(Segment { logical, physical, len, volume })
     };
     let all: Option<Vec<_>> = entries.chunks_exact(ENTRY).map(segment).collect();
-    all.ok_or_else(|| damaged("a segment has no valid end"))
+    all.ok_or_else(|| damaged("the end of a segment is invalid"))
 }

@@ -79,7 +79,9 @@ impl Objects {
         tier: Tier,
     ) -> Result<Self, VolumeError> {
         if len > MOST || at.checked_add(len).is_none() || at >= device.size() {
-            return Err(damaged(format!("encrypted metadata of {len} bytes at byte {at}")));
+            return Err(damaged(format!(
+                "the location of the encrypted metadata is invalid: {len} bytes at byte {at}"
+            )));
         }
         let key = [header.key, header.id.0].concat();
         let layout = Layout { data_unit: BLOCK as usize, tweak_step: 1 };

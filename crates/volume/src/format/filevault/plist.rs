@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
             }
             "string" | "integer" | "data" | "date" | "real" => Plist::Text(self.text(tag.name)?),
             "true" | "false" if tag.empty => Plist::Text(tag.name.to_owned()),
-            _ => return Err("a property list has a value of an unknown type".to_owned()),
+            _ => return Err("a property list contains a value of unknown type".to_owned()),
         });
         if let Some(number) = tag.number("ID") {
             self.numbered.insert(number, (Rc::clone(&value), self.deepest - depth));
@@ -241,7 +241,7 @@ fn unescape(text: &str) -> Result<String, String> {
             "gt" => '>',
             "quot" => '"',
             "apos" => '\'',
-            _ => numeric(entity).ok_or("a property list has an unknown entity")?,
+            _ => numeric(entity).ok_or("a property list contains an unknown entity")?,
         });
         rest = behind;
     }

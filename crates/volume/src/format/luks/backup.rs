@@ -62,7 +62,7 @@ pub fn restore_header(
     let bytes = saved.header_bytes;
     if backup.size() < bytes {
         return invalid(format!(
-            "the backup has {} bytes, but its header needs {bytes}",
+            "the backup is {} bytes long, but its header needs {bytes}",
             backup.size()
         ));
     }
@@ -71,7 +71,7 @@ pub fn restore_header(
     let needed = ends.fold(bytes, u64::max);
     if device.size() < needed {
         return invalid(format!(
-            "the device has {} bytes, but the header needs {needed}",
+            "the device has only {} bytes, but the header needs {needed}",
             device.size()
         ));
     }

@@ -163,7 +163,10 @@ impl<'a> Plan<'a> {
         let hash = Hash::find(options.hash).map_err(VolumeError::Invalid)?;
         refuse_short(hash.name, hash.bytes)?;
         if options.key_bytes == 0 || options.key_bytes > MOST_KEY {
-            return invalid(format!("a volume key cannot have {} bytes", options.key_bytes));
+            return invalid(format!(
+                "the length of the volume key is invalid: {} bytes",
+                options.key_bytes
+            ));
         }
         if options.digest_iterations < 1000 {
             return invalid("a digest needs at least 1000 iterations".to_owned());

@@ -97,8 +97,8 @@ impl Budget {
                     format!(
                         "a key derivation of {cost} for {key_bytes} bytes, more than the total limit of {limit},"
                     ),
-                    "only a damaged or malicious header needs this much, or a LUKS header with many keys; then \
-                     specify the keyslot",
+                    "only a damaged or malicious header, or a LUKS header with many keyslots, needs this much; in the \
+                     latter case, specify the keyslot",
                 );
             }
         }

@@ -91,13 +91,19 @@ impl Keyslot {
     /// A message that contains the invalid size.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.key_bytes == 0 || self.key_bytes > MOST_KEY {
-            return Err(format!("a volume key cannot have {} bytes", self.key_bytes));
+            return Err(format!(
+                "the length of the volume key is invalid: {} bytes",
+                self.key_bytes
+            ));
         }
         if self.area_key_bytes == 0 || self.area_key_bytes > MOST_KEY {
-            return Err(format!("the area's key cannot have {} bytes", self.area_key_bytes));
+            return Err(format!(
+                "the length of the area's key is invalid: {} bytes",
+                self.area_key_bytes
+            ));
         }
         if self.stripes == 0 || self.stripes > MOST_STRIPES {
-            return Err(format!("it cannot have {} stripes", self.stripes));
+            return Err(format!("the number of stripes is invalid: {}", self.stripes));
         }
         let needed = Self::material_bytes(self.key_bytes, self.stripes);
         if needed > self.area.len {
@@ -177,13 +183,13 @@ impl Metadata {
                 with: with.to_owned(),
             })
         };
-        let unknown = "this program does not know what it means";
+        let unknown = "its meaning is not known to this program";
         if let Some(name) = self.requirements.first() {
             let named = format!("the requirement {name}");
             return match name.as_str() {
                 name if name.contains("reencrypt") => refuse(
                     &named,
-                    "a re-encryption is under way",
+                    "a re-encryption is in progress",
                     "finish it with `cryptsetup reencrypt --resume-only`",
                 ),
                 "opal" => refuse(&named, "the drive encrypts it itself (OPAL)", WITH),

@@ -111,7 +111,7 @@ fn open_volume(
         return Err(VolumeError::CannotOpen {
             what: format!("this {format} volume"),
             why: format!(
-                "it is truncated: a keyslot ends at byte {first}, but it has only {} bytes",
+                "it is truncated: a keyslot ends at byte {first}, but the file or device has only {} bytes",
                 device.size()
             ),
             with: "only a complete copy can be opened".to_owned(),

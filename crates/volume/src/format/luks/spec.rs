@@ -38,7 +38,10 @@ impl Spec {
         let lengths: Vec<_> = lengths.iter().map(usize::to_string).collect();
         Err(VolumeError::CannotOpen {
             what: format!("the cipher {self}"),
-            why: format!("its key has {key_bytes} bytes, but it needs {}", lengths.join(" or ")),
+            why: format!(
+                "its key is {key_bytes} bytes long, but the cipher needs {}",
+                lengths.join(" or ")
+            ),
             with: WITH.to_owned(),
         })
     }

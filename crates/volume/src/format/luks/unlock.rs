@@ -73,13 +73,13 @@ pub(super) fn unlock(
         None if tried == 0 => Err(VolumeError::NoKeyFits(format!(
             "this {format} volume has no active keyslot: it was erased"
         ))),
-        None => {
-            Err(VolumeError::NoKeyFits("no keyslot opens with this passphrase or key file".into()))
-        }
+        None => Err(VolumeError::NoKeyFits(
+            "no keyslot can be unlocked with this passphrase or key file".into(),
+        )),
         Some((_, error)) if tried == 0 => Err(error),
         Some((id, error)) => Err(VolumeError::NoKeyFits(format!(
-            "{tried} keyslots do not open with this passphrase or key file, and keyslot {id} could not \
-             be tried: {}",
+            "{tried} keyslots cannot be unlocked with this passphrase or key file, and keyslot {id} could not be \
+             tried: {}",
             chain(&error)
         ))),
     }

@@ -208,7 +208,7 @@ fn sectors(file: &[u8]) -> Result<[(Slot, Vec<u8>); 2], VolumeError> {
         length if length == 2 * HEADER_BYTES as u64 => (HEADER_BYTES, Slot::HiddenLegacy),
         length => {
             return Err(VolumeError::Invalid(format!(
-                "not a header backup: it has {length} bytes, not {} or {}",
+                "not a header backup: it is {length} bytes long, not {} or {}",
                 2 * AREA,
                 2 * HEADER_BYTES
             )));

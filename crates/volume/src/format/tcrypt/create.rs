@@ -221,7 +221,10 @@ fn choice(
     if gone {
         return Err(VolumeError::Unsupported {
             what: format!("a new {} volume with {}", product.name(), options.prf),
-            hint: Some("current versions only open existing ones; choose sha-512".to_owned()),
+            hint: Some(
+                "current versions can only open existing volumes of this kind; choose sha-512"
+                    .to_owned(),
+            ),
         });
     }
     if product == Product::TrueCrypt && password.len() > password::SHORT {

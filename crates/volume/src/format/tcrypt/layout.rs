@@ -58,7 +58,7 @@ impl Slot {
                 hint: Some("open its partition as a hidden volume, without --system".to_owned()),
             }),
             (false, true, true) => Err(VolumeError::Invalid(
-                "system encryption has no backup header on its disk; it is on the rescue disk"
+                "with system encryption, the backup header is on the rescue disk, not on the encrypted disk"
                     .to_owned(),
             )),
         }
@@ -173,7 +173,7 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
     };
     if len == 0 || !len.is_multiple_of(DATA_UNIT) || !offset.is_multiple_of(DATA_UNIT) {
         return Err(damaged(format!(
-            "{len} bytes of data at {offset} are not whole 512-byte units"
+            "the offset or the size of the data ({len} bytes at {offset}) is not a multiple of 512 bytes"
         )));
     }
     if offset.checked_add(len).is_none() {
@@ -189,7 +189,7 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
     if header.version >= 4 && header.data_size < header.volume_size {
         return Err(VolumeError::Unsupported {
             what: format!(
-                "a volume of which {} of {} bytes are encrypted",
+                "a volume of which only {} of {} bytes are encrypted",
                 header.data_size, header.volume_size
             ),
             hint: Some(format!("let {} finish the encryption first", header.product.name())),

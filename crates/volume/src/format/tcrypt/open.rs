@@ -113,7 +113,7 @@ pub fn open_partition(
         return Err(VolumeError::CannotOpen {
             what: "this partition".to_owned(),
             why: "its whole disk is encrypted, and its offset on that disk is unknown".to_owned(),
-            with: "copy the whole disk, and open that with --system".to_owned(),
+            with: "copy the whole disk, and open the copy with --system".to_owned(),
         });
     }
     let whole = Extent { offset: 0, len: on_disk.len };

@@ -71,7 +71,7 @@ pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), Vo
         [whole] => {
             format!("the last {} of {whole} bytes of the container are missing", whole - size)
         }
-        _ => format!("the container has {size} bytes, but was created with {}", listed(&sizes)),
+        _ => format!("the container is {size} bytes long, but was created with {}", listed(&sizes)),
     };
     Err(no_backup(slot, why, "the volume still opens: copy its files to a new one"))
 }
@@ -159,12 +159,15 @@ fn uncounted(
     let warning = match decrypts(&*device, offset..offset + len, unlocked, tier)? {
         true => None,
         false if access == Access::ReadOnly => Some(
-            "its content looks random: if the start of the container is missing, it is decrypted wrongly".to_owned(),
+            "its content looks random: if the start of the container is missing, it is decrypted \
+            incorrectly"
+                .to_owned(),
         ),
         false => {
             return Err(VolumeError::CannotOpen {
                 what: "this hidden volume".to_owned(),
-                why: "its content looks random, as if the start of the container were missing".to_owned(),
+                why: "its content looks random, as if the start of the container were missing"
+                    .to_owned(),
                 with: "it can be opened read-only: volume dump, or --read-only".to_owned(),
             });
         }

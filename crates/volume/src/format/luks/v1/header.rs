@@ -89,7 +89,7 @@ impl Header {
         let uuid = text(&raw[UUID], "the UUID")?;
         let key_bytes = get(&raw, KEY_BYTES) as usize;
         if key_bytes == 0 || key_bytes > MOST_KEY {
-            return Err(format!("a volume key cannot have {key_bytes} bytes"));
+            return Err(format!("the length of the volume key is invalid: {key_bytes} bytes"));
         }
         let iterations = get(&raw, DIGEST_ITERATIONS);
         if iterations == 0 {

@@ -75,7 +75,7 @@ pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
         return Err(format!("json_size is {said}, but the area has {is} bytes"));
     }
     if keyslots_size > MOST_KEYSLOTS_BYTES || !keyslots_size.is_multiple_of(ALIGNMENT) {
-        return Err(format!("the keyslots area cannot have {keyslots_size} bytes"));
+        return Err(format!("the size of the keyslots area is invalid: {keyslots_size} bytes"));
     }
     let start = 2 * binary.hdr_size;
     let space = start..start + keyslots_size;
@@ -159,7 +159,7 @@ fn keyslot(id: u32, raw: RawKeyslot) -> Result<Slot, String> {
         Err(reason) => return Ok(Slot::Unusable { area: Some(extent), reason }),
     };
     if kdf.salt.0.len() > MOST_SALT {
-        return Err(format!("its salt cannot have {} bytes", kdf.salt.0.len()));
+        return Err(format!("the length of its salt is invalid: {} bytes", kdf.salt.0.len()));
     }
     let slot = Keyslot {
         id,
@@ -223,7 +223,7 @@ fn segment(id: u32, raw: RawSegment, header_end: u64) -> Result<Segment, String>
     }
     let sector_size = raw.sector_size.unwrap_or(512);
     if !(512..=4096).contains(&sector_size) || !sector_size.is_power_of_two() {
-        return Err(format!("its sectors cannot have {sector_size} bytes"));
+        return Err(format!("its sector size is invalid: {sector_size} bytes"));
     }
     if !offset.is_multiple_of(512) || size.is_some_and(|s| s % u64::from(sector_size) != 0) {
         return Err("its offset or size is not a whole number of sectors".to_owned());
