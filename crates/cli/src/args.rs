@@ -52,7 +52,7 @@ pub enum Command {
     Predict(PredictArgs),
     /// Recompute the tables of published studies and check their conclusions
     Studies(StudiesArgs),
-    /// Compare two records, or results from other tools such as fio (unpaired, and labelled as such)
+    /// Compare two records, or results from other tools such as fio (an unpaired comparison, labelled as such)
     Compare(CompareArgs),
     /// Keep records in a database and distinguish regressions from noise
     History(HistoryArgs),
@@ -63,7 +63,7 @@ pub enum Command {
     /// Create, open, mount and serve encrypted volumes: VeraCrypt, TrueCrypt, LUKS, BitLocker, FileVault
     #[command(subcommand)]
     Volume(Box<VolumeCommand>),
-    /// Remove what killed runs left behind
+    /// Remove the resources that killed runs left behind
     Cleanup,
     /// Print the completion script for a shell
     Completions(CompletionsArgs),
@@ -135,7 +135,7 @@ pub enum FormatArg {
 pub enum TableArg {
     /// Every measured trial
     Trials,
-    /// Every workload on every choice: medians, estimate with interval, verdict
+    /// A workload on a choice: medians, estimate with interval, verdict
     Cells,
 }
 
@@ -161,7 +161,7 @@ pub struct CompletionsArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct ManualArgs {
-    /// Directory for the pages: one for the program and one for each command
+    /// Directory to write to: one page for the program and one page for each command
     pub directory: PathBuf,
 }
 
@@ -228,7 +228,7 @@ pub struct KdfArgs {
     /// Passphrase entropy in bits (repeatable) [default: 40, 52 and 78]
     #[arg(long, value_name = "BITS", value_delimiter = ',', value_parser = entropy)]
     pub entropy: Vec<f64>,
-    /// Assume that an attacker who does not know the PIM tries 1 to N [default: 1000]
+    /// Assume that an attacker who does not know the PIM tries all values from 1 to N [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub unknown_pim: Option<u32>,
     /// Speed of the attacker's hardware relative to this CPU, for all functions or, as NAME=X, for one (repeatable)

@@ -62,7 +62,7 @@ pub fn render(speeds: &Speeds, disk: Option<&DiskRates>, width: usize) -> String
     }
     parts.push(wrap(&notes, "", "", width));
     parts.push(wrap(
-        "cryptbench ciphers --full   (each cascade, all cores, code used, spread)",
+        "cryptbench ciphers --full   (cascades, all cores, cipher code, spread)",
         "More   ",
         "       ",
         width,

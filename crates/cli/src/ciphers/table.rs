@@ -19,7 +19,7 @@ pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
     for cipher in chosen {
         table.add_row([cipher.name, cipher.label, &(cipher.key_bytes * 8).to_string()]);
     }
-    Ok(format!("{table}\n\nkernel tier in use: {tier} (CRYPTBENCH_CPU limits it)"))
+    Ok(format!("{table}\n\ninstruction-set tier in use: {tier} (CRYPTBENCH_CPU limits it)"))
 }
 
 /// The complete output: machine, table, conclusions.

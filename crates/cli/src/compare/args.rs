@@ -24,14 +24,14 @@ pub struct CompareArgs {
     /// Additional result files or directories for B, from other tools (repeatable)
     #[arg(long, value_name = "PATH")]
     pub also_b: Vec<PathBuf>,
-    /// Use this choice of a record; if given twice, the first is for A and the second for B [default: for two records
-    /// all choices, for one record plain]
+    /// Use this choice of a record; if given twice, the first is for A and the second for B [default: all choices if A
+    /// and B are records, plain if only one is]
     #[arg(long, value_name = "NAME")]
     pub arm: Vec<String>,
-    /// Quantity to compare [default: the first of the three that a cell has]
+    /// Quantity to compare [default: the first of these that a cell contains]
     #[arg(long, value_enum)]
     pub measure: Option<MeasureArg>,
-    /// Summary of several runs in the figures shown, to match other tools; does not affect verdicts
+    /// Statistic that summarises several runs in the figures shown, to match other tools; does not affect verdicts
     #[arg(long, value_enum)]
     pub estimator: Option<EstimatorArg>,
     /// Show all cells, without a limit

@@ -177,8 +177,8 @@ fn text(rows: &[Row], is_volume: bool, width: usize) -> String {
         bare(headings, lines.collect(), 2, width),
         "~ estimated with portable code on this CPU, as in GRUB; firmware may be slower".to_owned(),
         section("Take", &advice),
-        section("Note", "GRUB before 2.14 does not support Argon2 and unlocks only PBKDF2 keyslots. Above 32 MiB it needs \
-                         one contiguous block of memory from the firmware; its availability depends on the machine."),
+        section("Note", "GRUB before 2.14 does not support Argon2 and unlocks only PBKDF2 keyslots. Above 32 MiB, GRUB \
+                         needs one contiguous block of memory from the firmware, which not every machine can provide."),
     ]
     .join("\n")
 }
@@ -205,7 +205,7 @@ fn headline(rows: &[Row], is_volume: bool) -> String {
                 }
                 () => "It may be impossible to unlock some keyslots in a boot loader",
             };
-            format!("{which}; the slowest takes about {} there.", span(slowest))
+            format!("{which}; the slowest takes about {}.", span(slowest))
         }
     }
 }

@@ -282,7 +282,7 @@ impl From<EngineArg> for EngineChoice {
     }
 }
 
-/// The options of `run` that a page offers, in the order of the help.
+/// The options of `run` that the page offers, in the order of the help.
 pub fn offered() -> Vec<Offered> {
     let run = RunArgs::augment_args(Command::new("run"));
     let is_offered = |arg: &&Arg| [WHAT, HOW].map(Some).contains(&arg.get_help_heading());

@@ -11,7 +11,7 @@ const GROUPS: &[Group] = &[
         "What",
         &[
             ("--system NAME,...", "LUKS2, VeraCrypt, gocryptfs ... or all [default: two]"),
-            ("--cipher NAME,...", "a cipher, see cryptbench ciphers --list"),
+            ("--cipher NAME,...", "a cipher (see cryptbench ciphers --list)"),
             ("--profile NAME|FILE", "a workload (see cryptbench profiles) [default: quick]"),
             ("--study A|B|C|D", "the protocol of a published study"),
             ("--like RECORD", "repeat the run of a record; `last` is the newest run"),

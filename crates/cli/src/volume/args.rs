@@ -29,7 +29,7 @@ pub enum VolumeCommand {
     Umount(UmountArgs),
     /// Add, change or remove the credentials of a volume
     Key(KeyArgs),
-    /// Back up the header of a volume, without which it cannot be opened
+    /// Back up the header of a volume; without its header, a volume cannot be opened
     HeaderBackup(HeaderBackupArgs),
     /// Restore a header from a backup, or a damaged header from its copy in the volume
     HeaderRestore(HeaderRestoreArgs),
@@ -448,7 +448,7 @@ pub struct RemoveKeyArgs {
     /// Remove this keyslot; its passphrase is not needed
     #[arg(long, value_name = "N", conflicts_with = "key_slot")]
     pub keyslot: Option<u32>,
-    /// Remove even the last keyslot: nobody can ever open the volume again
+    /// Remove even the last keyslot: nobody can open the volume afterwards
     #[arg(long)]
     pub force: bool,
 }

@@ -340,7 +340,7 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     let reason = match longest {
         Some((cipher, ..)) if !luks::makes_cipher(cipher) => {
             format!(
-                "volumes with `{name}` can be opened, but not created; `aes-xts-plain64` protects better"
+                "volumes with `{name}` can be opened, but not created; `aes-xts-plain64` is more secure"
             )
         }
         Some((_, mode, bytes)) if luks::makes_new(mode) => return Ok((name, bytes)),

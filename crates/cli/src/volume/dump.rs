@@ -57,7 +57,7 @@ pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let secrets = |asks: Asking<'_>| Ok(vec![target::credentials(&args.unlock, asks()?, stop)?]);
     if output == Path::new("-") {
         if args.resume {
-            let reason = "--resume cannot continue standard output; specify a file";
+            let reason = "--resume cannot be used with standard output; specify a file";
             return Err(Refusal::usage(output, reason).into());
         }
         if say::stdout_is_terminal() {

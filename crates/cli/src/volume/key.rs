@@ -89,7 +89,9 @@ fn replace(
         let prf = args.new_prf.as_deref().map(Function::find).transpose()?.map(Function::name);
         tcrypt::change_credentials(device, existing, new, prf, &header_options(unlock, stop)?)
             .with_context(done)?;
-        say::message("changed; older copies of the header can still be unlocked with the old key");
+        say::message(
+            "the credentials were changed; older copies of the header can still be unlocked with the old ones",
+        );
         return Ok(ExitCode::SUCCESS);
     }
     let info = luks::info(device).with_context(done)?;

@@ -273,7 +273,7 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
         }
         typed.map_err(|_| {
             anyhow!(
-                "there is no terminal to prompt for a passphrase; use --passphrase-fd or --passphrase-file"
+                "no terminal is available for a passphrase prompt; use --passphrase-fd or --passphrase-file"
             )
         })
     };

@@ -141,7 +141,7 @@ fn the_kernel_tier_can_be_limited_and_is_named() {
     let list: Vec<Value> =
         serde_json::from_str(&soft(&[&["--json"][..], &small].concat())).unwrap();
     assert_eq!(list[0]["tier"], "soft");
-    assert!(soft(&["--list"]).contains("kernel tier in use: soft"));
+    assert!(soft(&["--list"]).contains("instruction-set tier in use: soft"));
     // What programs had once is measured if it is named, and encrypts no volume.
     let history = soft(&[
         "--cipher",

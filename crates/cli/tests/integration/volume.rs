@@ -231,7 +231,7 @@ fn keys_are_changed_added_and_removed() {
     bench.ok(&["dump", "v", "-", "--passphrase-file", "old"]);
     bench.ok(&["key", "remove", "v", "--passphrase-file", "old", "--key-slot", "0"]);
     bench.refused(&["dump", "v", "-", "--passphrase-file", "old"], 7);
-    insta::assert_snapshot!(bench.refused(&["key", "remove", "v", "--keyfile", "key"], 2), @"cryptbench: v: keyslot 1 is the last one: without it the data is lost forever");
+    insta::assert_snapshot!(bench.refused(&["key", "remove", "v", "--keyfile", "key"], 2), @"cryptbench: v: keyslot 1 is the last one: without it, the data would be lost forever");
     bench.ok(&["dump", "v", "-", "--keyfile", "key"]);
 }
 

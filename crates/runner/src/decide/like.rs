@@ -96,7 +96,7 @@ pub(super) fn left_out(
             "none of its choices in the record is available here".to_owned(),
             "see cryptbench systems".to_owned(),
         ),
-        Err(error) => (error.to_string(), "use the program that measured it".to_owned()),
+        Err(error) => (error.to_string(), "use the cryptbench version that measured it".to_owned()),
     };
     missing
         .map(|name| {

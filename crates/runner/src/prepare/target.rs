@@ -142,7 +142,7 @@ impl PreparedTarget {
             Below::Nothing => None,
             Below::Hidden(why) => Some(format!(
                 "The cache of the storage that backs {} cannot be dropped ({why}): reads may be served from memory. \
-                 The table marks such figures if the device's counters reveal them.",
+                 The table marks the affected figures if the device's counters reveal this.",
                 shown(&self.target.path)
             )),
         }

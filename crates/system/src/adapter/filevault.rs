@@ -15,7 +15,7 @@ pub(crate) static FILEVAULT: System = System::unsupported(&catalog::FILEVAULT, |
         return because(reason, remedy);
     }
     because(
-        "only macOS creates FileVault 2 volumes, so a run cannot create one",
+        "only macOS can create FileVault 2 volumes, so a run cannot create one",
         "open an existing volume (cryptsetup open --type fvault2, 2.6 or later), mount it, and compare it with a \
              plain directory: cryptbench run --pair PLAIN ENCRYPTED; to measure only its cipher: cryptbench run --builtin-only \
              --cipher filevault-aes-128-xts",

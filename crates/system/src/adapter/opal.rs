@@ -16,7 +16,7 @@ pub(crate) static OPAL: System = System::unsupported(&catalog::OPAL, |machine| {
     }
     because(
         "taking ownership of a drive erases it, and cryptbench does not erase the disk of a directory",
-        "measure the drive as it is: with Opal its plain speed is its encrypted speed; `cryptbench doctor` as root shows whether \
+        "measure the drive as it is: an Opal drive is as fast with encryption as without; `cryptbench doctor` as root shows whether \
              the drive supports Opal",
     )
 });

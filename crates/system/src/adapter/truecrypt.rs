@@ -64,7 +64,7 @@ pub(crate) static TRUECRYPT: System = System {
 
 fn availability(_: &System, machine: &Machine) -> Availability {
     let beside = |remedy: Remedy| {
-        remedy.besides("builtin and builtin-mounted measure its ciphers without it")
+        remedy.besides("builtin and builtin-mounted measure its ciphers without this program")
     };
     if !machine.has(PROGRAM) {
         let reason = format!("{PROGRAM} is not installed");

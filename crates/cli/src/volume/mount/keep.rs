@@ -173,7 +173,7 @@ fn disk(
         return Ok(None);
     }
     if !opened.as_disk {
-        let reason = "--transport ublk needs a machine that permits io_uring";
+        let reason = "--transport ublk requires io_uring, which this machine does not permit";
         return Err(Refusal::target(&args.mountpoint, reason).into());
     }
     let Opened { read_only, sector, size, .. } = opened;

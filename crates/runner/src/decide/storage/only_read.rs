@@ -76,7 +76,7 @@ pub(super) fn only_read_note(target: &Target) -> String {
 pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
     let refuse = |what: &str| {
         Err(RunError::Usage(format!(
-            "devices in use and devices with --read-only are only read, but {what}: omit it"
+            "devices in use, and devices measured with --read-only, are only read, but {what}: omit it"
         )))
     };
     let Arms::Systems(arms) = arms else {

@@ -86,7 +86,7 @@ impl Target {
         let found = Self::in_directory(around.clone().map_err(in_parent)?, name.to_owned());
         // The mistyped name of a device must not become the name of a new file.
         if found.ground.filesystem == "devtmpfs" || found.path == Path::new("/dev") {
-            let problem = "does not exist, and no scratch file is created among devices; check the device name";
+            let problem = "does not exist, and scratch files are not created among device files; check the device name";
             return Err(refuse(problem.to_owned()));
         }
         // A mistyped directory would be created as a file, and the wrong disk, its parent's, would be measured.
@@ -433,7 +433,8 @@ mod tests {
         insta::assert_snapshot!(said, @"
             DIR/precious: is a file of 4 B, too small to be measured, and will not be overwritten: specify a directory
             DIR/no/file: no such directory: DIR/no
-            /dev/no-such-device-of-this-machine: does not exist, and no scratch file is created among devices; check the device name
+            /dev/no-such-device-of-this-machine: does not exist, and scratch files are not created among device files; \
+                check the device name
             DIR/link: is a broken symbolic link; specify a directory
             DIR/dta: no such directory; to create a scratch file with that name, add an extension: DIR/dta.scratch
             ");

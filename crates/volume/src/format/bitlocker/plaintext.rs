@@ -166,9 +166,7 @@ pub(super) fn pieces(known: &Known<'_>) -> Result<Pieces, VolumeError> {
     };
     if zeros.first().is_some_and(|(at, _)| *at < start) {
         let at = zeros[0].0;
-        return Err(damaged(format!(
-            "the metadata at byte {at} is within the first {start} bytes"
-        )));
+        return Err(damaged(format!("the metadata at byte {at} overlaps the first {start} bytes")));
     }
     let mut borders = encrypted.borders(start, size);
     borders.push(start);

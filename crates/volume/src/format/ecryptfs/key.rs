@@ -107,7 +107,7 @@ impl Keys {
             self.keys.push(Key::of(self.passphrase.bytes(), salt)?);
         }
         let found = self.keys.iter().find(|key| key.signature == signature);
-        let why = "which the passphrase does not produce";
+        let why = "which cannot be derived from the passphrase";
         found.ok_or_else(|| VolumeError::NoKeyFits(format!("it needs the key {signature}, {why}")))
     }
 }

@@ -98,7 +98,7 @@ fn user(plist: &Plist) -> User {
         Some(_) if kind & 0xff == RECOVERY => Opener::RecoveryPassword,
         Some(_) => Opener::Password,
     };
-    let none = || Err("cryptbench does not support this kind".to_owned());
+    let none = || Err("cryptbench does not support this kind of user".to_owned());
     User {
         id: plist.text_of("UserIdent"),
         name: plist.text_of("UserFullName"),

@@ -143,7 +143,8 @@ pub fn remove_key(
     let usable = |id: &u32| matches!(metadata.keyslots[id], Slot::Usable(_));
     let others = metadata.keyslots_of(segment).into_iter().filter(|other| *other != id);
     if others.filter(usable).count() == 0 && !force {
-        let reason = format!("keyslot {id} is the last one: without it the data is lost forever");
+        let reason =
+            format!("keyslot {id} is the last one: without it, the data would be lost forever");
         return Err(VolumeError::Invalid(reason));
     }
     remove(device, header.as_mut(), id)?;

@@ -98,7 +98,10 @@ impl Spec {
         let begins =
             |name: &str| self.cipher == name || self.cipher.starts_with(&format!("{name}:"));
         let (why, with) = if begins("paes") {
-            ("only IBM Z CPUs have its keys".to_owned(), "open it there with cryptsetup")
+            (
+                "its keys are available only on IBM Z CPUs".to_owned(),
+                "open it there with cryptsetup",
+            )
         } else if begins("cipher_null") {
             ("it does not encrypt".to_owned(), "cryptsetup opens it")
         } else if self.cipher.contains(':')

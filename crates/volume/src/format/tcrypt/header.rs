@@ -173,7 +173,7 @@ impl Header {
                 return Err(VolumeError::Unsupported {
                     what: format!("a {} header of version {version}", product.name()),
                     hint: Some(format!(
-                        "versions 1 to {NEWEST} are known; a newer {} opens it",
+                        "versions 1 to {NEWEST} are supported; a newer {} can open it",
                         product.name()
                     )),
                 });

@@ -73,7 +73,7 @@ pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), Vo
         }
         _ => format!("the container is {size} bytes long, but was created with {}", listed(&sizes)),
     };
-    Err(no_backup(slot, why, "the volume still opens: copy its files to a new one"))
+    Err(no_backup(slot, why, "the volume can still be opened: copy its files to a new volume"))
 }
 
 /// The error for a backup header that cannot be written.

@@ -48,7 +48,10 @@ pub(in crate::format::luks) struct NewHeader<'a> {
 impl Header {
     pub(in crate::format::luks) fn read(device: &dyn BlockDevice) -> Result<Self, VolumeError> {
         if device.size() < HEADER_BYTES as u64 {
-            return Err(damaged(format!("the device ends after {} bytes", device.size())));
+            return Err(damaged(format!(
+                "the device is too small for a header: {} bytes",
+                device.size()
+            )));
         }
         let raw = read_bytes(device, 0..HEADER_BYTES as u64).map_err(io("reading the header"))?;
         let raw = raw.try_into().map_err(|_| damaged("truncated".to_owned()))?;
