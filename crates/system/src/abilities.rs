@@ -1,5 +1,5 @@
-//! The abilities of a machine for systems, queried once: which of them can run there, and the facts on which
-//! their arms depend.
+//! What this machine can do for systems, queried once: which systems can run, and the facts on which their arms
+//! depend.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,20 +11,20 @@ use crate::adapter::ORDER;
 use crate::machine::Machine;
 use crate::{ALL, Availability, Selection, System, systems};
 
-/// Systems that a run may use without being specified: for small files, and for comparisons.
+/// Systems that a run may use even if they are not specified: for small files, and for comparisons.
 const ALWAYS: [&str; 3] = [PLAIN.name, BUILTIN.name, BUILTIN_MOUNTED.name];
 
-/// Which systems can run on a machine. Stored abilities represent that machine.
+/// Which systems can run on a machine. Stored abilities describe the machine on which they were determined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Abilities {
     /// The systems that were queried, by their names.
     systems: BTreeMap<String, Availability>,
-    /// The requirements of their settings.
+    /// The features on which the settings of systems depend.
     pub(crate) features: Features,
 }
 
-/// The requirements of systems' settings. Determined without running a program.
+/// The features on which the settings of systems depend. Determined without running a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Features {
@@ -63,12 +63,12 @@ impl Features {
 }
 
 impl Abilities {
-    /// Asks every system.
+    /// Queries every system.
     pub fn look() -> Self {
         Self::of(|_| true)
     }
 
-    /// Queries the systems that a run of `selection` may use; others may take time.
+    /// Queries only the systems that a run of `selection` may use, because a query can take time.
     pub fn look_for(selection: &Selection) -> Self {
         let is_named = |name: &str| selection.systems.iter().any(|named| named == name);
         let is_candidate = |system: &System| ORDER.iter().any(|(one, _)| one.name == system.name);
@@ -102,7 +102,7 @@ impl Abilities {
         }
     }
 
-    /// Whether `system` can run there.
+    /// Whether `system` can run on that machine.
     pub fn of_system(&self, system: &System) -> Availability {
         self.systems.get(system.name).cloned().unwrap_or_else(|| {
             Availability::without("its availability was not checked", "run cryptbench systems")

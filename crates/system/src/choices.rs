@@ -7,7 +7,8 @@ use crate::registry::{find, with_null_layers};
 use crate::system::{ArmSpec, Availability, Role, System};
 use crate::{Abilities, Selection, SystemError};
 
-/// The sector size of this program's engine if only one is measured: LUKS2's larger sectors, because they are faster.
+/// The sector size for this program's engine if only one is measured: LUKS2's larger sectors, because they are
+/// faster.
 const DATA_UNIT: u32 = 4096;
 
 /// A system that a run can choose.
@@ -15,17 +16,17 @@ const DATA_UNIT: u32 = 4096;
 pub struct Candidate {
     /// Its name.
     pub system: &'static str,
-    /// Its arms: one that encrypts with the system's defaults, after its null layers if those were requested.
+    /// Its arms: its null layers if they were requested, then one that encrypts with the system's defaults.
     pub arms: Vec<ArmSpec>,
-    /// Why it cannot run here and the remedy, if it cannot; then it has no arms.
+    /// Why it cannot run here, and the remedy; it then has no arms. `None` if it can run.
     pub lacks: Option<(String, Remedy)>,
 }
 
-/// The systems to choose from, in order of preference; `files` states whether workloads create files. Systems that
-/// cannot run there are included if users would miss them.
+/// The systems to choose from, in order of preference; `files` states whether workloads create files. Systems
+/// that cannot run are included if users would miss them.
 ///
 /// # Errors
-/// [`SystemError`] for settings that no system has.
+/// [`SystemError`] for a setting that no system has.
 pub fn candidates(
     selection: &Selection,
     files: bool,
@@ -33,7 +34,7 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, SystemError> {
     let mut all = Vec::<Candidate>::new();
     for &(system, is_missed) in ORDER {
-        // The same as the previous one, for users without root.
+        // The same as the previous system, for users other than root.
         let is_second = system.name == BUILTIN_RAW.name
             && find(BUILTIN_MOUNTED.name).is_ok_and(|s| abilities.has(s));
         if is_second || (files && !system.has_files()) {
@@ -67,8 +68,8 @@ fn candidate(
     Ok(Candidate { system: system.name, arms, lacks: None })
 }
 
-/// Plain storage twice and AES-256 alone in this process: in LUKS2's sectors, or in those of both formats if
-/// nothing else is measured (`alone`).
+/// Plain storage twice, and only AES-256 in this process: with LUKS2's sectors, or with those of both formats
+/// if nothing else is measured (`alone`).
 ///
 /// # Errors
 /// [`SystemError`].

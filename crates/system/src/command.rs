@@ -19,13 +19,14 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::provision::process;
 
-/// A program that exceeds this limit is considered to hang. Creating a file system on a large slow disk takes minutes.
+/// A program that exceeds this limit is assumed to hang. Creating a file system on a large, slow disk can take
+/// minutes.
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// Interval at which the stop flag is polled.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
-/// Bytes of output that are kept, from its end.
+/// Maximum number of bytes of output that are kept; earlier output is discarded.
 const KEPT: usize = 64 << 10;
 
 /// Runs `program` with `arguments` and returns its standard output, trimmed.
@@ -40,14 +41,14 @@ where
     Invocation::new(program).args(arguments).run(&Machine::this(), LIMIT)
 }
 
-/// A program to run. Its standard input is wiped. Arguments and variables are visible to others and
-/// contain no secrets.
+/// A program to run. Its standard input is wiped. Other users can see its arguments and variables, which do not
+/// contain secrets.
 pub(crate) struct Invocation {
     program: &'static str,
     arguments: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
     input: Option<Zeroizing<Vec<u8>>>,
-    /// Whether the input is a file in memory.
+    /// Whether the input is an in-memory file instead of a pipe.
     is_document: bool,
 }
 
@@ -72,25 +73,26 @@ impl Invocation {
         self
     }
 
-    /// Adds an environment variable to the few that a program gets.
+    /// Adds an environment variable to the few that a program receives.
     pub(crate) fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
 
-    /// Sets its standard input, as a pipe.
+    /// Sets the standard input, passed through a pipe.
     pub(crate) fn input(mut self, input: Zeroizing<Vec<u8>>) -> Self {
         self.input = Some(input);
         self
     }
 
-    /// Sets its standard input, as a file in memory: programs can open /dev/stdin as often as they like.
+    /// Sets the standard input, passed as an in-memory file, so that the program can open /dev/stdin more than
+    /// once.
     pub(crate) fn document(mut self, text: Zeroizing<Vec<u8>>) -> Self {
         self.is_document = true;
         self.input(text)
     }
 
-    /// Runs it to its end and returns its standard output, trimmed.
+    /// Runs the program, waits for its exit and returns its standard output, trimmed.
     ///
     /// # Errors
     /// [`SystemError::Program`] if it is missing, fails, or takes longer than `limit`.
@@ -139,7 +141,8 @@ impl Invocation {
         }
     }
 
-    /// Like [`run`](Self::run), with the program's standard error appended: some programs print their version there.
+    /// Like [`run`](Self::run), but also returns standard error, because some programs print their version
+    /// there.
     pub(crate) fn run_both(
         &self,
         machine: &Machine,
@@ -149,7 +152,7 @@ impl Invocation {
             .map(|(out, err)| format!("{out}\n{err}").trim().to_owned())
     }
 
-    /// Starts it as a serving process.
+    /// Starts the program as a server.
     ///
     /// # Errors
     /// [`SystemError::Program`] if it is missing.
@@ -162,7 +165,7 @@ impl Invocation {
         Ok(Running { program: self.program, child, output: Tail::of(output) })
     }
 
-    /// The command line, for display. It does not contain standard input.
+    /// The command line for display, without the standard input.
     fn shown(&self) -> String {
         let words = self.arguments.iter().map(|word| format!(" {}", shown(word.as_ref())));
         let input = match (&self.input, self.is_document) {
@@ -192,10 +195,10 @@ impl Invocation {
         let missing = || failed(format!("it is not installed; {}", Remedy::program(self.program)));
         let mut command = Command::new(machine.program(self.program).ok_or_else(missing)?);
         command
-            // Prefix of many programs' messages.
+            // Many programs print this name at the start of their messages.
             .arg0(self.program)
             .args(&self.arguments)
-            // A variable set by the user must not change the measurement.
+            // A variable that the user has set must not affect the measurement.
             .env_clear()
             .env("PATH", &machine.path)
             .env("LC_ALL", "C")
@@ -204,20 +207,20 @@ impl Invocation {
             .stdin(self.stdin().map_err(|e| failed(e.to_string()))?)
             .stdout(out)
             .stderr(err)
-            // An interrupt from the terminal is only for this process; it cleans up.
+            // An interrupt from the terminal is meant for this process, which cleans up.
             .process_group(0);
         info!("calls {}", self.shown());
         let mut child = command.spawn().map_err(|e| failed(e.to_string()))?;
         if let (Some(input), Some(mut pipe)) = (&self.input, child.stdin.take()) {
-            // Smaller than any pipe buffer, so this never blocks. A program that does not read it exits and prints a
-            // reason.
+            // Smaller than any pipe buffer, so this never blocks. A program that does not read it exits and
+            // prints the reason.
             let _ = pipe.write_all(input);
         }
         Ok(child)
     }
 }
 
-/// A program that serves as long as the arm exists.
+/// A program that serves for as long as the arm exists.
 pub(crate) struct Running {
     program: &'static str,
     pub(crate) child: Child,
@@ -225,7 +228,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits until a program that does not serve exits.
+    /// Waits for the exit of a program that is not a server.
     ///
     /// # Errors
     /// [`SystemError::Program`] if it fails, or takes longer than `limit`.
@@ -242,21 +245,21 @@ impl Running {
         }
     }
 
-    /// The error for a program that did not do its work.
+    /// The error for a program that failed for this reason.
     pub(crate) fn failed(&self, reason: &str) -> SystemError {
         let said = self.output.text();
         let last = last_line(&said).map(|line| format!("; its output: {line}")).unwrap_or_default();
         SystemError::Program { program: self.program, reason: format!("{reason}{last}") }
     }
 
-    /// The error for a program that exited although it should serve.
+    /// The error for a server program that exited too early.
     pub(crate) fn ended(&self, status: ExitStatus) -> SystemError {
         let reason = format!("it exited: {}", why(&self.output.text(), status));
         SystemError::Program { program: self.program, reason }
     }
 }
 
-/// Waits for `child` to exit, at most for `limit` and until `stop` is set.
+/// Waits up to `limit` for `child` to exit, unless `stop` is set.
 fn waited(child: &mut Child, limit: Duration, stop: &AtomicBool) -> io::Result<Option<ExitStatus>> {
     let end = Instant::now() + limit;
     loop {
@@ -268,8 +271,7 @@ fn waited(child: &mut Child, limit: Duration, stop: &AtomicBool) -> io::Result<O
     }
 }
 
-/// The last bytes of a program's output. They are read as they arrive, so that the program never
-/// blocks.
+/// The end of a program's output. It is read as it arrives, so that the program never blocks.
 struct Tail {
     kept: Arc<Mutex<Vec<u8>>>,
     ended: Receiver<()>,
@@ -302,8 +304,8 @@ impl Tail {
     }
 }
 
-/// The line with the reason for a program's failure: the last, or the line `Failed to ...` if advice follows it
-/// (ntfs-3g). mount(8) refers to dmesg(1) after it.
+/// The line that states why a program failed: the last one, or `Failed to ...` if advice follows it (ntfs-3g).
+/// mount(8) prints a reference to dmesg(1) after that line.
 fn last_line(said: &str) -> Option<&str> {
     let is_advice = |line: &str| line.starts_with("dmesg(1) may have more");
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty() && !is_advice(line));

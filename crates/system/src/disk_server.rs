@@ -1,7 +1,8 @@
-//! The process that serves the disk of a run: a child, so that a killed run exits.
+//! The process that serves the disk of a run: a child, so that the run can exit when it is killed.
 //!
-//! If a process waits for a disk that it serves itself, SIGKILL ends the serving threads, and the waiting threads then
-//! never exit. The child serves until its parent has exited, and the kernel removes a disk whose server has exited.
+//! If a process waited for a disk that it serves itself, SIGKILL would end the server threads, and the waiting
+//! threads would never exit. The child serves until its parent has exited, and the kernel removes a disk whose
+//! server has exited.
 
 use std::error::Error;
 use std::fs::File;
@@ -23,22 +24,22 @@ use zeroize::Zeroizing;
 use crate::adapter::builtin_mounted::Headerless;
 use crate::provision::process::{kill_group, wait_within};
 
-/// The hidden command that starts it.
+/// The hidden command that starts the child.
 pub const SERVE_DISK: &str = "serve-disk";
 
-/// Its message once it serves. Any other message is the reason why it does not.
+/// The message that it sends when it serves. Any other message is the reason why it does not.
 const UP: &[u8] = b"up";
 
-/// Time limit until then, and for its exit.
+/// Time limit for that message, and for the exit of the child.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often it checks whether the disk is gone.
+/// Interval at which the child checks whether the disk is gone.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Bytes of the longest key.
+/// Maximum length of a key in bytes.
 const LONGEST_KEY: usize = 1024;
 
-/// The child, as seen by the run. It exits once this is dropped, or the run has exited.
+/// The child, as seen by the run. It exits when this value is dropped or the run exits.
 pub(crate) struct DiskServer {
     child: Child,
     channel: Channel,
@@ -57,7 +58,7 @@ impl DiskServer {
         command.arg(SERVE_DISK).stdin(theirs).stdout(Stdio::null()).current_dir("/");
         // Ctrl-C ends the run, which then removes the disk.
         let child = in_own_group(&mut command).spawn()?;
-        // The command still holds the child's end, which only the child may have.
+        // The command still holds the child's end of the channel, which must be open only in the child.
         drop(command);
         info!("process {} serves the disk", child.id());
         let mut server = Self { child, channel };
@@ -98,7 +99,7 @@ impl DiskServer {
         self.child.id()
     }
 
-    /// Lets it exit, and waits for that.
+    /// Makes the child exit, and waits until it has.
     pub(crate) fn end(self) {
         let Self { mut child, channel } = self;
         drop(channel);
@@ -111,7 +112,7 @@ impl DiskServer {
 /// The child: serves a disk until its parent has exited, or the disk is gone.
 ///
 /// # Errors
-/// The operating system's error, for example if no process of this program started it.
+/// The operating system's error, for example if the child was not started by this program.
 pub fn serve_disk() -> io::Result<()> {
     let channel = Channel::to_parent()?;
     let (order, files) = channel.receive()?;
@@ -123,7 +124,7 @@ pub fn serve_disk() -> io::Result<()> {
             }
             server.stop();
         }
-        // A parent that has exited does not need a reason.
+        // If the parent has exited, nobody needs the reason.
         Err(e) => drop(channel.send(chain(&*e).as_bytes(), &[])),
     }
     Ok(())
@@ -137,7 +138,7 @@ fn served(order: &[u8], files: Vec<File>) -> Result<Server, Box<dyn Error>> {
     let mut key = Zeroizing::new(Vec::with_capacity(LONGEST_KEY));
     secret.take(LONGEST_KEY as u64).read_to_end(&mut key)?;
     let container = FileDevice::from_file(container, plain.mode(), false)?;
-    // The same as in the run, because it has the run's environment.
+    // The child uses the same tier as the run, because it has the run's environment.
     let device = plain.over(container, &key, tier()?)?;
     Ok(ublk::serve(device, connection, false, Prepared::rings(1))?)
 }

@@ -1,5 +1,5 @@
-//! A driver that handles one request at a time, in pieces, in series with its cipher: as study A's figures show
-//! for VeraCrypt's Windows driver (`cryptbench studies A`).
+//! A driver that handles one request at a time, in pieces, and encrypts in series with the I/O. Study A's
+//! figures show this behaviour for VeraCrypt's Windows driver (`cryptbench studies A`).
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -21,14 +21,14 @@ pub(crate) const SETTING: Setting = Setting {
     values: &["parallel", SERIAL],
 };
 
-/// Bytes of a piece (`TC_ENC_IO_QUEUE_MAX_FRAGMENT_SIZE` in VeraCrypt's `EncryptedIoQueue.h`).
+/// Size of a piece in bytes (`TC_ENC_IO_QUEUE_MAX_FRAGMENT_SIZE` in VeraCrypt's `EncryptedIoQueue.h`).
 const PIECE: u32 = 256 << 10;
 
-/// Time per piece in addition to its cipher: the increase of the access time of study A's SSD.
+/// Time per piece in addition to its cipher: the increase in access time of study A's SSD.
 const EACH: Duration = Duration::from_micros(16);
 
-/// An arm with the driver of a choice in front of its cipher. The usual driver is not in its settings, because it
-/// existed before there was another.
+/// `usual` with the driver that `choice` specifies in front of its cipher. The usual driver is not listed in
+/// the settings of an arm, because it existed before there were others.
 pub(crate) fn arm(usual: &ArmSpec, choice: &Choice) -> ArmSpec {
     if choice[DRIVER] != SERIAL {
         return usual.clone();
@@ -41,7 +41,7 @@ pub(crate) fn arm(usual: &ArmSpec, choice: &Choice) -> ArmSpec {
     }
 }
 
-/// The cipher of an arm behind the arm's driver.
+/// The cipher of an arm, called by the arm's driver.
 pub(crate) fn driven(arm: &ArmSpec, cipher: Arc<dyn SectorTransform>) -> Arc<dyn SectorTransform> {
     match arm.settings.get(DRIVER).is_some_and(|driver| driver == SERIAL) {
         true => Arc::new(InSeries(cipher)),
@@ -52,7 +52,7 @@ pub(crate) fn driven(arm: &ArmSpec, cipher: Arc<dyn SectorTransform>) -> Arc<dyn
 struct InSeries(Arc<dyn SectorTransform>);
 
 impl InSeries {
-    /// Processes `len` bytes, and spends the driver's time for them.
+    /// Processes `len` bytes, and waits for the driver's time for them.
     fn work(len: usize, act: impl FnOnce()) {
         act();
         let began = Instant::now();

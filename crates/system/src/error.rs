@@ -1,4 +1,4 @@
-//! Errors of setting up and removing a system.
+//! Errors that occur when a system is set up or removed.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use cryptbench_text::shown;
 
 use crate::meant::UnknownSettings;
 
-/// A user's selection of systems.
+/// A property of systems that a user selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selected {
     /// The systems.
@@ -25,13 +25,13 @@ pub enum Selected {
 /// Why an operation on a system, a target or a left-over failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
-    /// No system has that name.
+    /// No system has this name.
     #[error(transparent)]
     UnknownSystem(Unknown),
-    /// No cipher has that name.
+    /// No cipher has this name.
     #[error(transparent)]
     UnknownCipher(Unknown),
-    /// Settings or values with these names.
+    /// No settings or values have these names.
     #[error("{0}")]
     UnknownSettings(UnknownSettings),
     /// The system cannot run here.
@@ -44,7 +44,7 @@ pub enum SystemError {
         /// The remedy.
         remedy: Remedy,
     },
-    /// The chosen systems have no such cipher, data unit or setting.
+    /// The selected systems do not support this cipher, data unit or setting.
     #[error("no chosen system offers {what}; {hint}")]
     NothingSelected {
         /// The selected property.
@@ -97,7 +97,7 @@ pub enum SystemError {
     /// The run was stopped before everything was set up.
     #[error("interrupted")]
     Stopped,
-    /// The storage of a system could not be filled.
+    /// The storage of a system could not be filled before use.
     #[error("cannot fill the storage of a system")]
     Fill(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A container could not be opened.

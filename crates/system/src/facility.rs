@@ -1,12 +1,11 @@
-//! Features of the kernel and rights of the user that several systems need, and remedies if they
-//! are missing.
+//! Kernel features and user privileges that several systems need, and the remedies if they are missing.
 
 use cryptbench_catalog::Facility;
 
 use crate::Availability;
 use crate::machine::Machine;
 
-/// Whether it can be used here, by the same probes as the systems.
+/// Whether the facility can be used here, determined by the same probes as for systems.
 pub fn facility(facility: Facility) -> Availability {
     let machine = Machine::this();
     let lacking = match facility {

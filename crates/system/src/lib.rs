@@ -1,7 +1,7 @@
 //! Encryption systems: each turns a target into an I/O target and removes it without a trace.
 //!
-//! A system does not know the workloads. Before it creates anything, it records the intent in a
-//! [journal](resource::Journal), so that everything a killed run left behind can be found and removed.
+//! A system does not know the workloads. Before it creates a resource, it records the intent in a
+//! [journal](resource::Journal), so that everything that a killed run leaves behind can be found and removed.
 #![forbid(unsafe_code)]
 #![cfg_attr(windows, allow(dead_code, reason = "only the systems of Linux are set up"))]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]

@@ -1,4 +1,4 @@
-//! The facilities of this machine that systems need: programs, FUSE, rights. Replaceable in tests.
+//! The facilities of this machine that systems need: programs, FUSE, privileges. Tests can replace them.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /lib/modules")]
 
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use cryptbench_text::shown;
 use crate::Availability;
 use crate::resource::mapping;
 
-/// A server program derives its key before it mounts. On a busy machine with two cores CryFS takes half a
+/// A server program derives its key before it mounts. On a busy machine with two cores, CryFS needs half a
 /// minute for that.
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
@@ -23,7 +23,7 @@ pub fn lacks_ntfs() -> Option<(String, Remedy)> {
     Machine::this().lacks_ntfs()
 }
 
-/// The search path for programs, and the abilities of the kernel.
+/// The search path for programs, and the facilities of the kernel.
 #[derive(Clone)]
 pub(crate) struct Machine {
     /// Directories with programs, all of them absolute.
@@ -40,15 +40,15 @@ pub(crate) struct Machine {
     pub(crate) dm_crypt: PathBuf,
     /// The directory of the modules in use.
     pub(crate) loaded: PathBuf,
-    /// Whether this process has root's rights.
+    /// Whether this process runs as root.
     pub(crate) root: bool,
-    /// Maximum time until a program has mounted its file system.
+    /// Maximum time for a program to mount its file system.
     pub(crate) ready_within: Duration,
-    /// A program for which this shorter limit applies in any case.
+    /// A program that always has this shorter limit.
     pub(crate) hurried: Option<(&'static str, Duration)>,
     /// The directory for private mount points, if not the usual one.
     pub(crate) mount_points: Option<PathBuf>,
-    /// Whether containers are filled before use. Unrelated tests skip that to save time.
+    /// Whether containers are filled before use. Tests of other features skip that to save time.
     pub(crate) fills: bool,
 }
 
@@ -134,14 +134,14 @@ impl Machine {
         })
     }
 
-    /// Whether the kernel currently has that file system, built in or loaded.
+    /// Whether the kernel supports that file system at present, built in or as a loaded module.
     pub(crate) fn kernel_has(&self, file_system: &str) -> bool {
         fs::read_to_string(&self.file_systems).is_ok_and(|list| {
             list.lines().any(|line| line.split_whitespace().next_back() == Some(file_system))
         })
     }
 
-    /// Whether the kernel can load that module, which mount(2) triggers for file systems.
+    /// Whether that module is available to the kernel; for file systems, mount(2) loads it.
     pub(crate) fn has_module(&self, name: &str) -> bool {
         let file = format!("/{name}.ko");
         fs::read_to_string(self.modules.join("modules.dep")).is_ok_and(|list| {
@@ -177,7 +177,7 @@ impl Machine {
         names
     }
 
-    /// Whether the kernel has dm-inlinecrypt, in use, to be loaded or built in.
+    /// Whether dm-inlinecrypt is loaded, can be loaded, or is built into the kernel.
     pub(crate) fn has_inline_crypto(&self) -> bool {
         let built_in = fs::read_to_string(self.modules.join("modules.builtin"));
         self.loaded.join("dm_inlinecrypt").exists()
@@ -185,7 +185,7 @@ impl Machine {
             || built_in.is_ok_and(|list| list.contains("/dm-inlinecrypt.ko"))
     }
 
-    /// The reason why no ublk device can be created, if any. The driver is loaded when one is created.
+    /// The reason why no ublk device can be created, if any. Creating a device loads the driver.
     pub(crate) fn lacks_ublk(&self) -> Option<(String, Remedy)> {
         if !self.root {
             return Some(("ublk devices require root".to_owned(), "run as root".into()));

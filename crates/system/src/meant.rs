@@ -1,4 +1,5 @@
-//! What a user means by the names and values of settings: any name that the program prints, in any case, or a part.
+//! Finds the settings and values that a user means: any name that the program prints, in upper or lower case,
+//! or a part of it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,10 +15,10 @@ use crate::system::{Setting, System};
 /// The kind of name, for errors.
 const KIND: &str = "setting";
 
-/// A setting, and the values of it to choose.
+/// A setting, and the values that were chosen for it.
 pub type Chosen = (String, Vec<String>);
 
-/// Names of settings that are unknown or ambiguous, and such values, each with its setting.
+/// Unknown or ambiguous names of settings, and unknown or ambiguous values with their settings.
 #[derive(Debug)]
 pub struct UnknownSettings(Vec<(Option<&'static str>, Unknown)>);
 
@@ -31,7 +32,7 @@ impl fmt::Display for UnknownSettings {
     }
 }
 
-/// The settings and values that a user of these `systems` means; without systems, those of any.
+/// The settings and values of these `systems` that a user means; of all systems if none are specified.
 ///
 /// # Errors
 /// [`SystemError::UnknownSettings`] with all names and values that are unknown or ambiguous.
@@ -39,7 +40,7 @@ pub fn meant_settings(systems: &[String], asked: &[Chosen]) -> Result<Vec<Chosen
     let settings = settings_of(systems);
     let all = by_name(&settings);
     if all.is_empty() {
-        // The error states that these systems have none.
+        // The caller's error message then states that these systems have no settings.
         return Ok(asked.to_vec());
     }
     let names: Vec<&str> = asked.iter().map(|(name, _)| name.as_str()).collect();
@@ -65,7 +66,7 @@ pub fn meant_settings(systems: &[String], asked: &[Chosen]) -> Result<Vec<Chosen
     }
 }
 
-/// The settings to sweep over that a user of these `systems` means.
+/// The settings of these `systems` over which the user wants to sweep.
 ///
 /// # Errors
 /// As for [`meant_settings`].
@@ -87,7 +88,7 @@ pub fn meant_sweeps(systems: &[String], asked: &[String]) -> Result<Vec<String>,
     Ok(found.into_iter().map(str::to_owned).collect())
 }
 
-/// The systems with these names; all systems if no name is given, or all are meant.
+/// The systems with these names; all systems if no name is given or the names include [`ALL`](crate::ALL).
 fn chosen(names: &[String]) -> Vec<&'static System> {
     match names.is_empty() || names.iter().any(|name| name == ALL) {
         true => systems().to_vec(),
@@ -117,7 +118,7 @@ fn values_of(settings: &[&'static Setting], name: &str) -> Vec<Named<&'static st
     values.map(|value| Named::new(value, value, also(name, value))).collect()
 }
 
-/// Other names of a value in tables: ciphers by their titles, sizes in bytes and as people read them.
+/// Other names of a value in tables: the titles of ciphers, and sizes in bytes or with a unit.
 fn also(setting: &str, value: &str) -> Vec<String> {
     match value.parse() {
         _ if setting == CIPHER => titles_of_cipher(value),

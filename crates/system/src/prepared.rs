@@ -1,4 +1,4 @@
-//! A prepared arm: the destination of its requests, and its removal.
+//! A prepared arm: the target of its requests, and how to remove it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,14 +14,13 @@ use crate::{ArmSpec, SystemError};
 /// Name of the scratch file.
 const SCRATCH: &str = "scratch";
 
-/// Ending of the names of containers.
+/// Suffix of container names.
 pub(crate) const CONTAINER: &str = "container";
 
-/// Fills an I/O target to its last byte with incompressible data, so that no first write is
-/// measured.
+/// Fills the whole of an I/O target with incompressible data, so that no first write to a block is measured.
 pub type Fill<'a> = &'a mut dyn FnMut(&IoTarget) -> Result<(), SystemError>;
 
-/// The context for a system.
+/// The context in which a system prepares an arm.
 pub struct ArmContext<'a> {
     /// The journal of the run; every resource is written to it before it is created.
     pub journal: &'a Journal,
@@ -31,22 +30,23 @@ pub struct ArmContext<'a> {
     pub directory: &'a Path,
     /// The directory on the same storage in which workloads create new files on plain storage.
     pub work: &'a Path,
-    /// Containers that were created early, so that they are allocated alternately with plain storage.
+    /// Containers that were created early, so that their space was allocated alternately with that of plain
+    /// storage.
     pub reserve: &'a Reserve,
     /// Maximum number of bytes that the new files of workloads occupy, in addition to the scratch file.
     pub room: u64,
-    /// Name of the run; it is part of the name of everything that the run creates.
+    /// Name of the run, which is part of the name of everything that the run creates.
     pub run_id: &'a str,
-    /// Cipher kernels to use.
+    /// Instruction sets for the ciphers.
     pub tier: Tier,
     /// Fills the storage that a system creates.
     pub fill: Fill<'a>,
-    /// Set when the run should end; long operations check it.
+    /// Set when the run must end; long operations poll it.
     pub stop: &'a AtomicBool,
 }
 
 impl ArmContext<'_> {
-    /// Checks between two steps of setting up whether to continue.
+    /// Checks whether to continue; called between the steps of setting up.
     pub(crate) fn go_on(&self) -> Result<(), SystemError> {
         if self.stop.load(Ordering::Relaxed) { Err(SystemError::Stopped) } else { Ok(()) }
     }
@@ -78,28 +78,28 @@ pub fn container_path(directory: &Path, run_id: &str, arm: &ArmSpec) -> PathBuf 
     path_in(directory, run_id, arm, CONTAINER)
 }
 
-/// The stored data of an arm, as seen by anyone without the key.
+/// The stored data of an arm, as it appears without the key.
 #[derive(Clone, Default)]
 pub struct Backing {
     /// The location of the content.
     pub content: Vec<Content>,
-    /// The directory whose entries, at all levels, correspond to the user's files, if there is one.
+    /// The directory whose entries, at all levels, correspond to the user's files, if there is such a
+    /// directory.
     pub tree: Option<PathBuf>,
     /// The data that must look random.
     pub random: Random,
-    /// Other data of the system's program, in addition to its ciphertext in `content`: a cache, the state of its
-    /// volumes.
+    /// Other data that the system's program stores besides the ciphertext in `content`: a cache, or the state
+    /// of its volumes.
     pub beside: Option<PathBuf>,
 }
 
 /// The stored data that must look random.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Random {
-    /// Unknown, or too little to judge: file systems with encrypted files have tables and journals
-    /// of zeros.
+    /// Unknown, or too small to judge: file systems with encrypted files contain tables and journals of zeros.
     #[default]
     Untold,
-    /// Everything except some structures of the system itself: headers of files, lists of names.
+    /// Everything except some structures of the system itself, such as file headers and lists of names.
     Mostly,
     /// Every byte from this one on is ciphertext or random filling.
     From(u64),
@@ -110,18 +110,19 @@ pub enum Random {
 pub enum Content {
     /// A file, or all files below a directory, used only by this arm.
     Path(PathBuf),
-    /// The stored bytes of the I/O target, which other arms also use: only the latest data belongs to this arm.
+    /// The stored bytes of the I/O target. Other arms use it as well, so only the latest data belongs to this
+    /// arm.
     IoTarget(IoTarget),
 }
 
-/// The state of an arm's data after closing.
+/// The state of an arm's data after the arm was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// Written back and dropped from the page cache; there was nothing to unmount.
+    /// Written back and dropped from the page cache; nothing had to be unmounted.
     CacheDropped,
-    /// Unmounted; its servers have exited, its mappings and keys are removed.
+    /// Unmounted; its servers have exited, and its mappings and keys have been removed.
     Unmounted,
-    /// Its key is removed from the kernel, and with it all decrypted data.
+    /// Its key was removed from the kernel, and with it all decrypted data.
     KeyRemoved,
 }
 
@@ -131,39 +132,39 @@ pub struct PreparedArm {
     pub io_target: IoTarget,
     /// The directory in which workloads create new files.
     pub directory: PathBuf,
-    /// Whether those files pass through the system. Files in the directory of an inline system do
-    /// not, unless their requests use the transform of the [I/O target](Self::io_target).
+    /// Whether those files pass through the system. With an inline system they do not, unless their requests
+    /// use the transform of the [I/O target](Self::io_target).
     pub covers_files: bool,
     /// Processes that serve it.
     pub daemons: Vec<u32>,
-    /// The file or directory with its stored data, if it has its own. No plaintext may appear
-    /// there, and nothing there shows decrypted data. A run also sets it to the file that contains
-    /// the measured storage itself.
+    /// The file or directory with its stored data, if it has its own. It must not contain plaintext, and
+    /// decrypted data is not visible in it. A run also sets this to the file that contains the measured storage
+    /// itself.
     pub stored: Option<PathBuf>,
-    /// The layers above that which have the data in a separate page cache, from the top down: the block device
+    /// The layers above that which cache the data in a separate page cache, from the top down: the block device
     /// of a file system that a process serves, and the file that a process serves to a loop device without
     /// direct I/O.
     pub cached_above: Vec<PathBuf>,
-    /// Whether direct writes may end in a page cache below the arm. They are on the device once that cache is written
-    /// back; a flush of the I/O target and of [`stored`](Self::stored) waits for that.
+    /// Whether direct writes may end in a page cache below the arm. The data is on the device when that cache
+    /// has been written back. Flushing the I/O target and [`stored`](Self::stored) waits for that.
     pub cached_below: bool,
-    /// The actual arm, if its system chose an unspecified setting.
+    /// The arm with the settings that its system chose, if any were unspecified.
     pub turned_out: Option<ArmSpec>,
     /// Kernel parameters that are set for this arm's trials and restored for all others.
     pub parameters: Vec<ForTrials>,
     backing: Option<Backing>,
-    /// Its resources, apart from plain storage.
+    /// Its resources, other than plain storage.
     layers: Option<Layers>,
 }
 
-/// Sets up everything that makes the stored data accessible again.
+/// Sets up everything that gives access to the stored data again.
 pub(crate) type Reopen = Box<dyn FnMut(&mut ResourceStack) -> Result<Shown, SystemError> + Send>;
 
-/// The access to the stored data once it is set up.
+/// The access to the stored data after it is set up.
 pub(crate) struct Shown {
     /// The directory for new files.
     pub(crate) directory: PathBuf,
-    /// The target of requests, unless that is a scratch file in the directory.
+    /// The target of requests, unless it is a scratch file in the directory.
     pub(crate) device: Option<IoTarget>,
     /// Processes that serve it.
     pub(crate) daemons: Vec<u32>,
@@ -171,7 +172,7 @@ pub(crate) struct Shown {
 
 /// The resources of an arm, topmost first.
 struct Layers {
-    /// The scratch file, unless it is closed or requests go to a device.
+    /// The scratch file, unless it is closed or a device is used instead.
     scratch: Option<Scratch>,
     /// The scratch file while it is closed.
     left: Option<Left>,
@@ -187,7 +188,7 @@ impl Layers {
 
     fn close(&mut self) -> Result<Closed, SystemError> {
         if let Some(scratch) = self.scratch.take() {
-            // The scratch file disappears with the store or container that holds it.
+            // The scratch file is removed together with the store or container in which it is stored.
             self.left = Some(scratch.leave()?);
         }
         let keys = self.resources.close()?;
@@ -208,7 +209,7 @@ impl Layers {
 }
 
 impl PreparedArm {
-    /// An arm on the scratch file itself.
+    /// An arm that uses the scratch file itself.
     pub(crate) fn on_scratch(io_target: IoTarget, work: &Path, covers_files: bool) -> Self {
         let mut content =
             vec![Content::IoTarget(IoTarget { transform: None, ..io_target.clone() })];
@@ -229,8 +230,8 @@ impl PreparedArm {
         }
     }
 
-    /// An arm with its own file system, presented by `shown`. Creates and fills its scratch file there; if
-    /// requests go to a device, fills that instead.
+    /// An arm with its own file system, to which `shown` gives access. Creates and fills a scratch file in it
+    /// or, if requests go to a device, fills the device.
     pub(crate) fn on_stack(
         mut shown: Shown,
         context: &mut ArmContext<'_>,
@@ -275,7 +276,7 @@ impl PreparedArm {
         Self { cached_above: above, cached_below, ..self }
     }
 
-    /// The same without a file system: requests go to a device, and no files can be created.
+    /// The same arm without a file system: requests go to a device, and no files can be created.
     pub(crate) fn without_files(self) -> Self {
         Self { covers_files: false, ..self }
     }
@@ -285,15 +286,15 @@ impl PreparedArm {
         Self { backing: None, ..self }
     }
 
-    /// Its stored data; `None` if the location is unknown. While the arm is set up, data may not be written
-    /// back yet.
+    /// Its stored data; `None` if the location is unknown. While the arm is set up, not all data may have been
+    /// written back.
     pub fn backing(&self) -> Option<&Backing> {
         self.backing.as_ref()
     }
 
     /// Closes the arm, as if the machine were shut down: writes everything back and leaves nothing decrypted.
     /// Until it is [reopened](Self::reopen), only [`backing`](Self::backing) and [`destroy`](Self::destroy) may
-    /// be used. All copies of the I/O target's file must have been dropped before.
+    /// be used. All copies of the I/O target's file must be dropped first.
     ///
     /// # Errors
     /// Any [`SystemError`]; the arm can still be destroyed.
@@ -306,16 +307,16 @@ impl PreparedArm {
             None => {
                 let IoTarget { file, extent, .. } = &self.io_target;
                 file.sync_data().map_err(SystemError::io("write back", "the scratch file"))?;
-                // Advice only: if the kernel ignores it, reading back gets the data from memory,
-                // like from a disk's own cache.
+                // Only a hint: if the kernel ignores it, reading back gets the data from memory, as it may from
+                // a disk's own cache.
                 forget_range(file, extent.offset, extent.len);
                 Ok(Closed::CacheDropped)
             }
         }
     }
 
-    /// Sets up the arm again over the same data, as after a restart of the machine. I/O target, directory and processes
-    /// may change.
+    /// Sets up the arm again over the same data, as after a restart of the machine. The I/O target, the
+    /// directory and the processes may change.
     ///
     /// # Errors
     /// Any [`SystemError`]; the arm can still be destroyed.
@@ -327,7 +328,7 @@ impl PreparedArm {
         Ok(())
     }
 
-    /// Removes the arm. Resources that could not be removed stay in the journal for cleanup.
+    /// Removes the arm. Resources that cannot be removed stay in the journal for cleanup.
     ///
     /// # Errors
     /// Any [`SystemError`].

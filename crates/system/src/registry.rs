@@ -18,11 +18,11 @@ pub struct Selection {
     pub ciphers: Vec<String>,
     /// Data units in bytes.
     pub data_units: Vec<u32>,
-    /// Values of settings by name; each value produces a separate arm. A system uses its default for a setting
-    /// that is not specified.
+    /// Values of settings by name; each value produces a separate arm. For an unspecified setting, a system
+    /// uses its default.
     pub settings: BTreeMap<String, Vec<String>>,
-    /// If no systems are specified: whether the null layers of the chosen ones are among the arms. They are
-    /// included with every specified system.
+    /// If no systems are specified: whether the null layers of the chosen systems are also measured. A
+    /// specified system always includes its null layers.
     pub split: bool,
 }
 
@@ -33,7 +33,7 @@ impl Selection {
         systems.is_empty() && ciphers.is_empty() && data_units.is_empty() && settings.is_empty()
     }
 
-    /// Requests the system's own choice in an earlier part of a run, which has an arm of `system` with
+    /// Selects what the system itself chose in an earlier part of a run, which has an arm of `system` with
     /// `settings`: it must not choose again.
     pub fn keep(&mut self, system: &str, settings: &BTreeMap<String, String>) {
         const SIZE: &str = "sector-size";
@@ -47,7 +47,7 @@ impl Selection {
     }
 }
 
-/// Means every system that can run here, each with all of its presets.
+/// Selects every system that can run here, each with all of its presets.
 pub const ALL: &str = "all";
 
 /// All systems, in the order of tables.
@@ -55,13 +55,13 @@ pub fn systems() -> &'static [&'static System] {
     SYSTEMS
 }
 
-/// The system with that name.
+/// The system with this name.
 pub fn find(name: &str) -> Result<&'static System, SystemError> {
     let found = systems().iter().copied().find(|s| s.name == name);
     found.ok_or_else(|| SystemError::UnknownSystem(Unknown::of("system", name, &by_name())))
 }
 
-/// Every system by its names on the command line, in tables and in lists.
+/// Every system with its names: on the command line, in tables and in lists.
 fn by_name() -> Vec<Named<&'static str>> {
     let called = |system: &&'static System| {
         let titles = cryptbench_catalog::find(system.name).map(|known| {
@@ -76,7 +76,8 @@ fn by_name() -> Vec<Named<&'static str>> {
     systems().iter().map(called).collect()
 }
 
-/// The names of the systems that a user means by these: [`ALL`], a name or title in any case, or a part that no other has.
+/// The names of the systems that a user specified: with [`ALL`], with a name or title in any case, or with a
+/// part of a name that is unique.
 ///
 /// # Errors
 /// [`SystemError::UnknownSystem`] with all names that are unknown or ambiguous.
@@ -101,7 +102,8 @@ pub fn meant(asked: &[String]) -> Result<Vec<String>, SystemError> {
     Ok(found.into_iter().map(str::to_owned).collect())
 }
 
-/// The ciphers of any system that a user means by these: names in any case, labels, or `AES-256` for `aes-256-xts`.
+/// The ciphers that a user specified, of any system: with names in any case, with labels, or as `AES-256` for
+/// `aes-256-xts`.
 ///
 /// # Errors
 /// [`SystemError::UnknownCipher`] with all names that are unknown or ambiguous.
@@ -125,7 +127,7 @@ pub(crate) fn titles_of_cipher(name: &str) -> Vec<String> {
     short.into_iter().chain(label.map(str::to_owned)).collect()
 }
 
-/// The systems of a selection, or the default ones.
+/// The systems of a selection, or the default systems.
 fn chosen(
     selection: &Selection,
     abilities: &Abilities,
@@ -139,8 +141,8 @@ fn chosen(
     })
 }
 
-/// The null layers that an encrypted system borrows from another system, if that can run here. They get those settings
-/// that have the same meaning for them.
+/// The null layers that an encrypted system borrows from another system, if that system can run here. They use
+/// the settings of the selection that they support.
 fn foreign_null_layers(
     system: &System,
     selection: &Selection,
@@ -155,7 +157,7 @@ fn foreign_null_layers(
     };
     let mut settings = selection.settings.clone();
     settings.retain(|name, values| known(name, values));
-    // If the null layer also has sectors, they have the same size.
+    // If the null layers also have sectors, these have the same size.
     let mut data_units: Vec<u32> =
         system.arms_with(selection, abilities)?.iter().filter_map(|arm| arm.data_unit).collect();
     data_units.dedup();
@@ -175,7 +177,7 @@ pub(crate) fn with_null_layers(
     Ok(arms)
 }
 
-/// The additional meaning of [`ALL`]: each system with all of its presets, unless the user chose
+/// An additional effect of [`ALL`]: each system is measured with all of its presets, unless the user chose
 /// some.
 fn with_presets(selection: &Selection, chosen: &[&System]) -> Selection {
     let mut selection = selection.clone();
@@ -188,11 +190,11 @@ fn with_presets(selection: &Selection, chosen: &[&System]) -> Selection {
     selection
 }
 
-/// The arm that is the software path of an encrypted arm without its cipher; if there are several,
-/// the one with the most settings in common.
+/// The null layer of an encrypted arm: the same software path without the cipher. If there are several, the one
+/// with the most settings in common.
 pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSpec> {
     let system = find(arm.system).ok().filter(|_| arm.role == Role::Encrypted)?.null_layer();
-    // A null layer in another location (fscrypt: in a container, or on the target itself) has a different path.
+    // A null layer in another location has a different path (fscrypt: in a container, or on the target itself).
     let elsewhere = |null: &ArmSpec| null.settings.get("on") != arm.settings.get("on");
     let nulls = arms
         .iter()
@@ -202,13 +204,14 @@ pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSp
         let same = |(name, value): &(&&str, &String)| arm.settings.get(**name) == Some(*value);
         null.settings.iter().filter(same).count()
     };
-    // If two have as much in common, the one whose path differs only by the cipher.
+    // A null layer takes precedence if it has a data unit exactly when the arm has one: their paths then differ
+    // only in the cipher.
     let by_unit = |null: &ArmSpec| null.data_unit.is_some() == arm.data_unit.is_some();
     nulls.min_by_key(|null| std::cmp::Reverse((by_unit(null), in_common(null))))
 }
 
-/// Adds every value of the settings `names` that the chosen systems have to `selection`: a sweep.
-/// `cipher` and `data-unit` count as settings of the built-in engine.
+/// Adds every value that the chosen systems have for the settings `names` to `selection`: a sweep. `cipher` and
+/// `data-unit` count as settings of the built-in engine.
 ///
 /// # Errors
 /// [`SystemError::NothingSelected`] if none of the systems has such a setting.
@@ -272,7 +275,7 @@ fn sweep_over(
     })
 }
 
-/// The arms of a run: plain, plain again, then those of the chosen systems, on a machine with these `abilities`.
+/// The arms of a run on a machine with these `abilities`: plain, plain again, then those of the chosen systems.
 pub fn arms(selection: &Selection, abilities: &Abilities) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = PLAIN.arms_with(selection, abilities)?;
     let chosen = chosen(selection, abilities)?;

@@ -1,4 +1,4 @@
-//! The file that a server shows in its mount, opened by a process with root's rights that does not trust the server.
+//! The file that a server shows in its mount, opened by a privileged process that does not trust the server.
 
 use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt as _;
@@ -8,12 +8,14 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
 use crate::SystemError;
 
-/// Opens the file at `path` in the mount whose root is the file's directory.
+/// Opens the file at `path`, whose directory is the root of a mount.
 ///
-/// The server of the mount chooses the meaning of its names: a link to another file, a device, a pipe.
+/// The server of the mount decides what a name refers to, for example a link to another file, a device or a
+/// pipe.
 ///
 /// # Errors
-/// [`SystemError::Lost`] unless it is a regular file of this mount with the `expected` size in bytes; [`SystemError::Io`].
+/// [`SystemError::Lost`] unless it is a regular file of this mount with the `expected` size in bytes;
+/// [`SystemError::Io`].
 pub(crate) fn open(
     path: &Path,
     read_only: bool,
@@ -27,7 +29,7 @@ pub(crate) fn open(
     let directory = openat2(CWD, above, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
     let directory = directory.map_err(|e| failed()(e.into()))?;
     let access = if read_only { OFlags::RDONLY } else { OFlags::RDWR };
-    // Non-blocking: a pipe would wait for its other end.
+    // Non-blocking, because opening a pipe would wait for its other end.
     let flags = access | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let within = ResolveFlags::BENEATH
         | ResolveFlags::NO_SYMLINKS

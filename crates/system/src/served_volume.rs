@@ -1,5 +1,5 @@
-//! A block device in use on this machine: served through FUSE, with a loop device, or as a ublk device; with a mounted
-//! file system.
+//! A block device in use on this machine: served through FUSE, with a loop device, or as a ublk device, and a
+//! file system mounted from it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,21 +21,21 @@ use crate::resource::{
 use crate::transport::Transport;
 use crate::{SystemError, served_file};
 
-/// A served device and everything set up on top of it. Dropping it removes everything.
+/// A served device and everything that is set up on it. Dropping it removes everything.
 pub struct ServedVolume {
     stack: ResourceStack,
-    /// The file with the contents of the device, or the disk.
+    /// The file that contains the device's data, or the ublk device.
     file: PathBuf,
     disk: Option<UblkDisk>,
-    /// Whether another process serves the file, with its size in bytes.
+    /// The size of the file in bytes, if another process serves it.
     expected: Option<u64>,
 }
 
-/// The plaintext of a volume: as a ublk device that a child serves, or as a file, with a loop device, in a new private
-/// mount that this process serves.
+/// The plaintext of a volume: as a ublk device that a child serves, or as a file with a loop device, in a new
+/// private mount that this process serves.
 ///
-/// losetup(8) opens the file: a thread that waits for a reply of its own process would prevent the exit of that process
-/// after SIGKILL.
+/// losetup(8) opens the file, because a thread that waits for a reply from its own process would prevent that
+/// process from exiting after SIGKILL.
 pub(crate) fn as_disk(
     stack: &mut ResourceStack,
     plain: &Headerless,
@@ -95,7 +95,7 @@ impl ServedVolume {
         Ok(Self { stack, file, disk: None, expected: None })
     }
 
-    /// The same for a device of `size` bytes that a child of this process serves, by
+    /// The same for a device of `size` bytes, which a child of this process serves with
     /// [`serve_mounted`](cryptbench_export::fuse::serve_mounted).
     ///
     /// # Errors
@@ -115,31 +115,34 @@ impl ServedVolume {
         Ok((Self { stack, file, disk: None, expected: Some(size) }, connection))
     }
 
-    /// A ublk device that a child of this process serves through this connection, with
-    /// [`serve`](cryptbench_export::ublk::serve).
+    /// A ublk device that a child of this process serves with [`serve`](cryptbench_export::ublk::serve),
+    /// through the returned connection.
     ///
     /// # Errors
-    /// [`SystemError::Io`] without ublk in the kernel; any other [`SystemError`]. Nothing is left behind.
+    /// [`SystemError::Io`] if the kernel does not support ublk; any other [`SystemError`]. Nothing is left
+    /// behind.
     pub fn disk_by_child(disk: &Disk, journal: &Journal) -> Result<(Self, File), SystemError> {
         let mut stack = ResourceStack::new(journal);
         let (disk, connection) = ublk_disk::create(&mut stack, disk)?;
         Ok((Self { stack, file: disk.path.clone(), disk: Some(disk), expected: None }, connection))
     }
 
-    /// The file with the contents of the device, or the disk.
+    /// The file that contains the device's data, or the ublk device.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Lets the disk appear, or attaches a loop device to the file, once a server serves it, and returns its path. Requires
-    /// root.
+    /// Makes the disk appear, or attaches a loop device to the file, and returns its path. A server must
+    /// already serve it. Requires root.
     ///
     /// # Errors
-    /// [`SystemError::Lost`] if the server shows anything other than a file of the right size; [`SystemError::Io`].
+    /// [`SystemError::Lost`] if the server shows anything other than a file of the right size;
+    /// [`SystemError::Io`].
     pub fn attach(&mut self, read_only: bool) -> Result<PathBuf, SystemError> {
         match &self.disk {
             Some(disk) => ublk_disk::start(disk).map(|()| disk.path.clone()),
-            // This process serves the file itself, so another process opens it; there is no server to distrust.
+            // This process serves the file itself, so another process must open it; there is no untrusted
+            // server.
             None if self.expected.is_none() => {
                 loop_device::create(&mut self.stack, &self.file, read_only)
             }
@@ -153,7 +156,7 @@ impl ServedVolume {
     /// Mounts the file system on the device at `place`, with `nosuid,nodev` unless `options` specify otherwise.
     ///
     /// # Errors
-    /// [`SystemError::Program`] with the message of mount(8); those of mounting at `place`.
+    /// [`SystemError::Program`] with the message of mount(8); errors of mounting at `place`.
     pub fn mount_file_system(
         &mut self,
         device: &Path,
@@ -167,11 +170,11 @@ impl ServedVolume {
         }
     }
 
-    /// Makes the file visible at `place` instead of in its private directory, once a server serves it. Requires
-    /// root.
+    /// Makes the file visible at `place` instead of in its private directory. A server must already serve it.
+    /// Requires root.
     ///
     /// # Errors
-    /// As for [`Self::attach`]; those of mounting at `place`.
+    /// As for [`Self::attach`]; errors of mounting at `place`.
     pub fn show_at(&mut self, place: Arc<Place>) -> Result<(), SystemError> {
         served_file::open(&self.file, true, self.expected)?;
         let private = self.file.parent().unwrap_or(Path::new("/")).to_owned();
@@ -182,19 +185,18 @@ impl ServedVolume {
         Ok(())
     }
 
-    /// Mounts the file system on the device in a private directory, whose path it returns.
+    /// Mounts the file system on the device in a private directory, and returns the directory's path.
     ///
     /// # Errors
-    /// The same, and errors of creating the directory.
+    /// [`SystemError::Program`] with the message of mount(8); errors of creating the directory.
     pub fn mount_in_own_directory(&mut self, device: &Path) -> Result<PathBuf, SystemError> {
         mount::mount(&mut self.stack, device, Some(&self.file))
     }
 
-    /// Removes everything in reverse order. Waits up to two seconds for resources in use; it can then be tried
-    /// again.
+    /// Removes everything in reverse order. Waits up to two seconds for resources in use.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or another error of removing it.
+    /// [`SystemError::Busy`], or another error of the removal; the call can be repeated.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.stack.destroy()
     }
@@ -202,7 +204,7 @@ impl ServedVolume {
     /// The same without waiting for resources in use.
     ///
     /// # Errors
-    /// Those of [`Self::destroy`].
+    /// As for [`Self::destroy`].
     pub fn destroy_at_once(&mut self) -> Result<(), SystemError> {
         self.stack.destroy_at_once()
     }

@@ -1,4 +1,4 @@
-//! The settings of systems, and the cross product of a user's choices.
+//! The settings of systems, and all combinations of the values that a user chooses.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use crate::{Selected, Selection, SystemError};
 /// The setting whose values can also be chosen as ciphers of a [`Selection`].
 pub(crate) const CIPHER: &str = "cipher";
 
-/// The setting that represents a set of others, as recommended by a system's documentation.
+/// The setting that replaces a set of other settings, as recommended by a system's documentation.
 pub(crate) const PRESET: &str = "preset";
 
-/// Settings that were renamed, and their current names.
+/// Former names of settings, and their current names.
 pub(crate) const FORMER: [(&str, &str); 1] = [("surface", "io-target")];
 
-/// The settings that are always part of a name, because they define the system.
+/// The settings that are always part of an identifier, because they define the system.
 const NAMING: [&str; 2] = [CIPHER, PRESET];
 
 /// A value for each setting of a system.
 pub(crate) type Choice = BTreeMap<&'static str, &'static str>;
 
-/// Every combination of the chosen values, in the order of their declaration. A setting stays at
-/// its default if it is not chosen, or chosen only with values of other systems.
+/// Every combination of the chosen values, in the order of their declaration. A setting keeps its default if no
+/// value is chosen for it, or only values that this system does not have.
 pub(crate) fn choices(system: &System, selection: &Selection) -> Vec<Choice> {
     let mut all = vec![Choice::new()];
     for setting in system.settings() {
@@ -47,8 +47,8 @@ pub(crate) fn choices(system: &System, selection: &Selection) -> Vec<Choice> {
     all
 }
 
-/// The identifier of a choice in an arm: the cipher or preset, and every other setting that is not
-/// at its default.
+/// The part of an arm's identifier that represents a choice: the cipher or preset, and every other setting that
+/// is not at its default.
 pub(crate) fn identifier(system: &System, choice: &Choice) -> String {
     let mut id = system.name().to_owned();
     for setting in system.settings() {
@@ -110,13 +110,13 @@ pub(crate) fn ciphers(chosen: &[&System]) -> Vec<&'static str> {
     names
 }
 
-/// The ciphers in a selection that none of the chosen systems has as a setting.
+/// The ciphers of a selection that are not a setting of any chosen system.
 pub(crate) fn foreign_ciphers(selection: &Selection, chosen: &[&System]) -> Vec<String> {
     let known = ciphers(chosen);
     selection.ciphers.iter().filter(|name| !known.contains(&name.as_str())).cloned().collect()
 }
 
-/// The settings of an arm; defaults for settings that it does not contain.
+/// The settings of an arm, with defaults for those that it does not contain.
 pub(crate) fn of_arm(system: &System, arm: &ArmSpec) -> Choice {
     let value = |setting: &Setting| {
         let set = arm.settings.get(setting.name);
@@ -135,9 +135,8 @@ pub(crate) fn arm(system: &System, name: &str, role: Role, choice: &Choice) -> A
     }
 }
 
-/// The arms of a program with LUKS1 in user space: for each I/O target the null layer and each
-/// cipher. `program` is used in labels; `null` is the null layer's part of the identifier, and its
-/// label.
+/// The arms of a program with LUKS1 in user space: the null layer and each cipher, for each I/O target.
+/// `program` is used in labels. `null` contains the null layer's part of the identifier, and its label.
 pub(crate) fn luks_arms(
     system: &System,
     selection: &Selection,
@@ -185,7 +184,7 @@ pub(crate) fn volume_arms(
         .collect()
 }
 
-/// One of these arms; its label ends with `more`.
+/// The arm for one such choice; its label ends with `more`.
 pub(crate) fn volume_arm(
     system: &System,
     values: &Choice,
@@ -208,7 +207,7 @@ pub(crate) fn volume_arm(
     })
 }
 
-/// A choice in the form stored in arms.
+/// A choice in the form in which arms store it.
 pub(crate) fn in_words(choice: &Choice) -> BTreeMap<&'static str, String> {
     choice.iter().map(|(name, value)| (*name, (*value).to_owned())).collect()
 }

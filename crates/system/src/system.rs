@@ -1,4 +1,4 @@
-//! A system as data: its names, its settings, its arms, and its kind.
+//! A system, described as data: its names, its settings, its arms, and its kind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,10 +33,10 @@ pub enum Role {
 /// The target of a run on which an arm is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Target {
-    /// The target of plain storage, used by all systems that a run sets up.
+    /// The target of plain storage, which all systems that a run sets up use.
     #[default]
     Plain,
-    /// A target in addition to it, encrypted by its user; they are numbered from 0.
+    /// Another target, which its user encrypted. These targets are numbered from 0.
     Encrypted(usize),
 }
 
@@ -55,7 +55,7 @@ pub struct ArmSpec {
     pub target: Target,
     /// Cipher and mode; `None` if nothing is encrypted.
     pub cipher: Option<&'static str>,
-    /// Bytes under one tweak.
+    /// Number of bytes per tweak.
     pub data_unit: Option<u32>,
     /// The format whose sector layout it uses.
     pub layout: Option<&'static str>,
@@ -64,7 +64,7 @@ pub struct ArmSpec {
 }
 
 impl ArmSpec {
-    /// Whether a setting has that value.
+    /// Whether a setting has this value.
     pub(crate) fn is_set(&self, setting: &str, value: &str) -> bool {
         self.settings.get(setting).is_some_and(|v| v == value)
     }
@@ -97,7 +97,7 @@ pub enum Availability {
 }
 
 impl Availability {
-    /// Unavailable, with the reason and the remedy.
+    /// Not available, for this reason and with this remedy.
     pub(crate) fn without(reason: impl Into<String>, remedy: impl Into<Remedy>) -> Self {
         Self::Unavailable { reason: reason.into(), remedy: remedy.into() }
     }
@@ -122,20 +122,20 @@ impl Attachment {
     }
 }
 
-/// Creates the transform of an arm with its own key.
+/// Creates the transform of an arm; each has its own key.
 pub(crate) type Transform = fn(&ArmSpec, Tier) -> Result<Arc<dyn SectorTransform>, SystemError>;
 
 /// How to set up the arms of a system.
 pub(crate) enum Kind {
     /// As a transform in this process, over the scratch file of plain storage.
     Inline(Transform),
-    /// As a container with a device that shows its plaintext, and a file system on that.
+    /// As a container, a device that shows its plaintext, and a file system on that device.
     Mapped(Mapped),
-    /// As a container whose plaintext this program shows as one file.
+    /// As a container whose plaintext this program serves as a file.
     Served(Served),
-    /// As a directory or file system whose plaintext another one shows.
+    /// As a directory or file system whose plaintext another file system shows.
     Stacked(Stacked),
-    /// Not at all: measures existing storage.
+    /// Not set up: existing storage is measured.
     InPlace(Attachment),
     /// Never; the function returns the reason and the remedy for a machine.
     Unsupported(fn(&Machine) -> (String, Remedy)),
@@ -151,7 +151,7 @@ pub struct System {
     pub(crate) null_layer: Option<&'static System>,
     /// Whether it is included when a user asks for all systems.
     pub(crate) in_all: bool,
-    /// Whether it uses the ciphers and data units of a selection directly instead of as settings.
+    /// Whether it uses the ciphers and data units of a selection directly, and not as settings.
     pub(crate) has_our_ciphers: bool,
     pub(crate) availability: fn(&System, &Machine) -> Availability,
     pub(crate) arms: fn(&System, &Selection, &Features) -> Result<Vec<ArmSpec>, SystemError>,
@@ -160,7 +160,7 @@ pub struct System {
 }
 
 impl System {
-    /// A system that can always run, offers nothing, and has no settings.
+    /// A system that can always run and has no arms and no settings.
     pub(crate) const fn new(facts: &'static catalog::System, kind: Kind) -> Self {
         Self {
             facts,
@@ -214,7 +214,7 @@ impl System {
     /// The same on a machine with these `abilities`.
     ///
     /// # Errors
-    /// As [`arms`](Self::arms).
+    /// As for [`arms`](Self::arms).
     pub fn arms_with(
         &self,
         selection: &Selection,
@@ -269,12 +269,12 @@ impl System {
         !matches!(self.kind, Kind::Served(_))
     }
 
-    /// Whether an arm is a container on the measured storage.
+    /// Whether its arms are containers on the measured storage.
     pub fn is_container(&self) -> bool {
         matches!(self.kind, Kind::Mapped(_) | Kind::Served(_))
     }
 
-    /// Bytes of storage that an arm needs for `len` bytes of files if `free` bytes are free.
+    /// Number of bytes of storage that an arm needs for `len` bytes of files if `free` bytes are free.
     pub fn footprint(&self, len: u64, free: u64) -> u64 {
         match &self.kind {
             Kind::Served(_) => served::footprint(len),
@@ -283,7 +283,8 @@ impl System {
         }
     }
 
-    /// Bytes that are filled before use, if new files need at most `files` bytes and `free` bytes are free.
+    /// Number of bytes that are filled before use, if new files need up to `files` bytes and `free` bytes are
+    /// free.
     pub fn filled(&self, len: u64, files: u64, free: u64) -> u64 {
         match &self.kind {
             Kind::Mapped(mapped) => mapped::filled(mapped, len, files, free),
@@ -291,8 +292,8 @@ impl System {
         }
     }
 
-    /// Name of the system whose null layer is the software path of this one without its cipher;
-    /// usually its own.
+    /// Name of the system that provides the null layer, which is the software path of this system without its
+    /// cipher; usually its own name.
     pub fn null_layer(&self) -> &'static str {
         self.null_layer.map_or(self.name, |system| system.name)
     }
@@ -302,7 +303,7 @@ impl System {
         (self.kernel_tier)(arm, tier)
     }
 
-    /// The same if it depends only on this program's own code and the CPU, so that nothing else has to be
+    /// The same, if it depends only on this program's own code and on the CPU, so that nothing else needs to be
     /// queried.
     pub fn own_kernel(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
         self.has_our_ciphers.then(|| self.kernel_tier(arm, tier))?

@@ -1,11 +1,12 @@
-//! How requests for a volume reach the process that serves it: a setting, and the values that this machine supports.
+//! The transport of requests for a volume to the process that serves it: a setting, and the values that this
+//! machine supports.
 
 use cryptbench_catalog::Remedy;
 
 use crate::settings::Choice;
 use crate::{ArmSpec, Features, Setting, SystemError};
 
-/// The setting that chooses it.
+/// The setting that chooses the transport.
 pub(crate) const TRANSPORT: Setting = Setting {
     name: "transport",
     about: "how requests reach the server process: through a ublk device, or through FUSE (over io_uring or \
@@ -18,12 +19,12 @@ const UBLK: &str = "ublk";
 const URING: &str = "io-uring";
 const DEVICE: &str = "fuse";
 
-/// How requests are to arrive.
+/// The transport of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// The first of the other values that this machine supports.
+    /// The first of the other transports that this machine supports.
     Auto,
-    /// A disk of the kernel.
+    /// A ublk device.
     Ublk,
     /// FUSE over io_uring, and a loop device.
     Uring,
@@ -52,7 +53,7 @@ impl Transport {
         }
     }
 
-    /// The end of the label of an arm for which this way was requested.
+    /// The end of the label of an arm for which this transport was requested.
     pub(crate) fn in_label(self) -> &'static str {
         match self {
             Self::Auto => "",
@@ -62,7 +63,7 @@ impl Transport {
         }
     }
 
-    /// The arm with this way in its settings, if it is served so and the settings do not state it.
+    /// `arm` with this transport in its settings; `None` if they already contain it.
     pub(crate) fn turned_out(self, arm: &ArmSpec) -> Option<ArmSpec> {
         let is_said = arm.is_set(TRANSPORT.name, self.name());
         (!is_said).then(|| {
@@ -73,7 +74,7 @@ impl Transport {
     }
 }
 
-/// Refuses a chosen way that this machine does not support.
+/// Refuses a chosen transport that this machine does not support.
 pub(crate) fn check(name: &str, values: &Choice, features: &Features) -> Result<(), SystemError> {
     let lacks: &Option<(String, Remedy)> = match values.get(TRANSPORT.name) {
         Some(&UBLK) => &features.lacks_ublk,

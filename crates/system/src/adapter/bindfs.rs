@@ -1,8 +1,8 @@
-//! bindfs passes a directory through FUSE unchanged: the null layer of the stacked systems served
-//! by programs.
+//! bindfs passes a directory through FUSE unchanged: the null layer of the stacked systems that are served by
+//! programs.
 //!
-//! Like EncFS, CryFS and securefs it is built on libfuse 2, and it does for each request what they do except
-//! encrypting. Its cost is the cost of the path through user space.
+//! Like EncFS, CryFS and securefs, it is built on libfuse 2, and it handles each request as they do, but
+//! without encryption. Its cost is the cost of the path through user space.
 
 use cryptbench_catalog as catalog;
 
@@ -23,8 +23,8 @@ pub(crate) static BINDFS: System = System::program(
 );
 
 fn serve(dirs: &StackedDirs<'_>) -> Invocation {
-    // The other programs also serve from several threads. The subtype distinguishes its mount from those of
-    // other programs. Ordinary users must not use allow_other.
+    // Serves from several threads, as the other programs do. The subtype distinguishes its mount from theirs.
+    // Ordinary users must not use allow_other.
     Invocation::new("bindfs")
         .args(["-f", "--multithreaded", "--no-allow-other", "-o", "subtype=bindfs"])
         .args([dirs.ciphertext, dirs.mount_point])

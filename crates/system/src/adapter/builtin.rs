@@ -1,10 +1,10 @@
 //! The built-in engine: encryption in the process that does the I/O, the lower bound of its cost.
 //!
-//! Sectors use the layout of a real format (tweak origin and step), so the work per byte is the same as in the format.
-//! No header is written: the scratch file represents the data area.
+//! Sectors use the layout of a real format (the first tweak and the step between tweaks), so the work per byte
+//! is the same as in that format. No header is written: the scratch file represents the data area.
 //!
-//! BitLocker's ciphers are this program's own code on BitLocker's layout, and FileVault's on CoreStorage's.
-//! Costs and savings of Windows' and Apple's drivers are not included.
+//! The ciphers of BitLocker and FileVault are this program's own code, on the sector layouts of BitLocker and
+//! CoreStorage. They do not show what the drivers of Windows and macOS cost or save.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::settings::choices;
 use crate::system::{Kind, Role, System};
 use crate::{ArmSpec, Availability, Selected, Selection, SystemError};
 
-/// Ciphers in this process, without a kernel layer.
+/// Ciphers in this process, without involving the kernel.
 pub(crate) static BUILTIN: System = System {
     has_our_ciphers: true,
     availability: |_, _| Availability::Available(env!("CARGO_PKG_VERSION").to_owned()),
@@ -38,7 +38,7 @@ pub(crate) static BUILTIN: System = System {
     )
 };
 
-/// The arms with each driver that was chosen.
+/// The arms with each of the chosen drivers.
 fn with_drivers(system: &System, selection: &Selection, arms: Vec<ArmSpec>) -> Vec<ArmSpec> {
     let (encrypted, mut all): (Vec<_>, Vec<_>) =
         arms.into_iter().partition(|arm| arm.role == Role::Encrypted);
@@ -52,11 +52,11 @@ fn with_drivers(system: &System, selection: &Selection, arms: Vec<ArmSpec>) -> V
 struct SectorLayout {
     /// The format.
     format: &'static str,
-    /// Bytes under one tweak.
+    /// Number of bytes per tweak.
     data_unit: u32,
     /// Tweak of the first data unit.
     first_tweak: u64,
-    /// Distance between the tweaks of neighbouring data units.
+    /// Difference between the tweaks of neighbouring data units.
     tweak_step: u64,
 }
 
@@ -66,22 +66,22 @@ impl SectorLayout {
     }
 }
 
-/// VeraCrypt counts 512-byte units from the start of the container. Its 128 KiB header area makes the first
-/// data unit number 256 (VeraCrypt Volume Format Specification). LUKS2 counts in 512-byte steps from 0 even for
-/// 4096-byte sectors (LUKS2 On-Disk Format, section 3.4, `iv_tweak`; dm-crypt without `iv_large_sectors`).
+/// VeraCrypt numbers 512-byte units from the start of the container. After its 128 KiB header area, the first
+/// data unit is number 256 (VeraCrypt Volume Format Specification). LUKS2 numbers 512-byte units from 0, even
+/// with 4096-byte sectors (LUKS2 On-Disk Format, section 3.4, `iv_tweak`; dm-crypt without `iv_large_sectors`).
 const LAYOUTS: &[SectorLayout; 2] = &[
     SectorLayout { format: VERACRYPT_LAYOUT, data_unit: 512, first_tweak: 256, tweak_step: 1 },
     SectorLayout { format: "LUKS2", data_unit: 4096, first_tweak: 0, tweak_step: 8 },
 ];
 
-/// The layout of wide ciphers in 512-byte units; VeraCrypt does not have these ciphers.
+/// The layout for wide ciphers with 512-byte units; VeraCrypt does not have these ciphers.
 const LUKS2_512: SectorLayout =
     SectorLayout { format: "LUKS2", data_unit: 512, first_tweak: 0, tweak_step: 1 };
 
-/// BitLocker counts from 0; the unit of its tweaks depends on the cipher.
+/// BitLocker's tweaks start at 0; the unit that they count depends on the cipher.
 const BITLOCKER: &str = "BitLocker";
 
-/// Sectors of disks that Windows encrypts.
+/// Sector sizes of disks that Windows encrypts.
 const BITLOCKER_SECTORS: &[u32] = &[512, 4096];
 
 /// BitLocker's ciphers, by their names in `--cipher`.
@@ -97,18 +97,19 @@ const BITLOCKER_CIPHERS: &[(&str, Method)] = &[
 /// FileVault's cipher, by its name in `--cipher`.
 const FILEVAULT_CIPHER: &str = "filevault-aes-128-xts";
 
-/// CoreStorage counts sectors from the start of the logical volume.
+/// CoreStorage numbers sectors from the start of the logical volume.
 const FILEVAULT: SectorLayout =
     SectorLayout { format: "FileVault 2", data_unit: 512, first_tweak: 0, tweak_step: 1 };
 
-/// The modes before XTS, on LUKS1's layout: the former default of LUKS1, as measured in study C; and LRW.
+/// Modes that are older than XTS, on LUKS1's layout: CBC-ESSIV, the former default of LUKS1, which study C
+/// measured, and LRW.
 const SPECIFIED: [&Cipher; 2] = [&AES_256_CBC_ESSIV, &AES_256_LRW];
 
-/// The layout of those.
+/// The layout for those modes.
 const LUKS1: SectorLayout =
     SectorLayout { format: "LUKS1", data_unit: 512, first_tweak: 0, tweak_step: 1 };
 
-/// Whether this engine has a cipher of that name.
+/// Whether this engine has a cipher with that name.
 pub(crate) fn has(cipher: &str) -> bool {
     Ours::find(cipher).is_ok()
 }
@@ -124,7 +125,7 @@ pub(crate) fn cipher_names() -> impl Iterator<Item = (&'static str, Option<&'sta
 /// A cipher of this engine.
 #[derive(Clone, Copy)]
 enum Ours {
-    /// The ciphers of the registry, on the layouts of VeraCrypt and LUKS2; wide ciphers only on LUKS2's layout.
+    /// A cipher of the registry, on the layouts of VeraCrypt and LUKS2; a wide cipher only on LUKS2's layout.
     Registered(&'static CipherInfo),
     /// BitLocker's ciphers, on its own layout.
     BitLocker(&'static str, Method),
@@ -177,7 +178,7 @@ impl Ours {
         }
     }
 
-    /// Its name in tables. The names of BitLocker's and FileVault's ciphers state whose code runs.
+    /// Its name in tables. For BitLocker and FileVault, the name states whose code runs.
     fn label(self) -> String {
         match self {
             Self::Registered(info) => info.label.to_owned(),
@@ -196,7 +197,7 @@ impl Ours {
         }
     }
 
-    /// The cipher under `key` on the layout with data units of `data_unit` bytes.
+    /// The cipher with the key `key`, on the layout with data units of `data_unit` bytes.
     fn keyed(self, data_unit: u32, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
         match self {
             Self::Registered(info) => {
@@ -227,7 +228,7 @@ impl Ours {
     }
 }
 
-/// The layouts of a cipher of the registry.
+/// The layouts for a cipher of the registry.
 fn registered(info: &CipherInfo) -> [&'static SectorLayout; 2] {
     let [veracrypt, luks2] = LAYOUTS;
     [if info.is_wide() { &LUKS2_512 } else { veracrypt }, luks2]
@@ -236,8 +237,8 @@ fn registered(info: &CipherInfo) -> [&'static SectorLayout; 2] {
 /// The cipher that `run` measures by default.
 const DEFAULT_CIPHER: &str = AES_256_XTS.name;
 
-/// The arms of a system with our ciphers on the sector layouts of the formats: the null layer, then
-/// each cipher on each layout. Their labels begin with `prefix`.
+/// The arms of a system that uses our ciphers on the sector layouts of formats: first the null layer, then each
+/// cipher on each layout. Their labels start with `prefix`.
 pub(super) fn offered(
     system: &System,
     prefix: &str,
@@ -285,7 +286,7 @@ pub(super) fn random_key(arm: &ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemErro
     Ok(key)
 }
 
-/// The keyed cipher of `arm`, and the source of its data units' tweaks.
+/// The keyed cipher of `arm`, and the tweaks of its data units.
 fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
     keyed_by_name(arm.cipher, arm.data_unit, key, tier)
 }
@@ -310,14 +311,14 @@ pub(super) fn keyed_by_name(
     }
 }
 
-/// A cipher with its key, and its tweaks.
+/// A cipher with its key and its tweaks.
 pub(super) struct Keyed {
     pub(super) cipher: Box<dyn SectorCipher>,
     pub(super) first_tweak: u64,
     pub(super) tweak_step: u64,
 }
 
-/// The kernel that runs the cipher of `arm` at `tier`.
+/// The cipher kernel that `arm` uses at `tier`.
 pub(super) fn kernel_of(arm: &ArmSpec, tier: Tier) -> Option<String> {
     let key_bytes = Ours::find(arm.cipher?).ok()?.key_bytes();
     let key: Vec<u8> = (0..key_bytes).map(|i| i as u8).collect();
@@ -326,8 +327,8 @@ pub(super) fn kernel_of(arm: &ArmSpec, tier: Tier) -> Option<String> {
 
 /// The inline layer of a built-in arm with a given key. An arm without a cipher ignores the key.
 ///
-/// A run draws its own keys. This function is for callers that must know the key, to read the
-/// stored data with another implementation.
+/// A run generates its own keys. This function is for callers that need a known key, so that another
+/// implementation can read the stored data.
 ///
 /// # Errors
 /// [`SystemError::Cipher`] if the key does not fit the cipher.
@@ -381,7 +382,7 @@ impl SectorTransform for Encrypted {
     }
 }
 
-/// The cipher of the null layer: copies where encryption would copy, and changes nothing.
+/// The cipher of the null layer: copies the data where encryption would, and does not change it.
 struct NoCipher;
 
 impl SectorCipher for NoCipher {

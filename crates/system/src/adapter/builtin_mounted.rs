@@ -1,8 +1,8 @@
-//! The built-in engine, mounted like `cryptbench volume mount`: a container served as a disk of ublk, or through FUSE and a
-//! loop device, and ext4 on that.
+//! The built-in engine, mounted like `cryptbench volume mount`: a container, served as a ublk device or through
+//! FUSE and a loop device, and ext4 on that device.
 //!
-//! No header is written, because the measurement covers only an open volume. The null layer is the
-//! same path without a cipher.
+//! No header is written, because the measurement covers only an open volume. The null layer is the same path
+//! without a cipher.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -48,14 +48,14 @@ pub(crate) static BUILTIN_MOUNTED: System = System {
     )
 };
 
-/// The arms in each chosen location and on each chosen file system, with a null layer for each.
+/// The arms for each chosen location and file system, each with its null layer.
 fn arms(
     system: &System,
     selection: &Selection,
     features: &Features,
 ) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = Vec::new();
-    // Defaults are not mentioned.
+    // Identifiers contain the settings only if the user specified one.
     let is_asked = system.settings.iter().any(|s| selection.settings.contains_key(s.name));
     for values in choices(system, selection) {
         check_file_system(system.name, &values, features)?;
@@ -98,10 +98,10 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     }
 }
 
-/// The same as a file without a file system: it needs neither root nor a loop device.
+/// The same as a file without a file system, which needs neither root nor a loop device.
 pub(crate) static BUILTIN_RAW: System = System {
     has_our_ciphers: true,
-    // With root, `builtin-mounted` is the same with a file system, as people use it.
+    // As root, `builtin-mounted` is used instead: it is the same with a file system, as users have it.
     in_all: false,
     availability: |_, machine| {
         let version = || Availability::Available(env!("CARGO_PKG_VERSION").to_owned());

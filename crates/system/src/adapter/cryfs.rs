@@ -1,4 +1,4 @@
-//! CryFS: a file system split into encrypted blocks of equal size, so that even the sizes of files are hidden.
+//! CryFS: stores a file system in encrypted blocks of equal size, which also hides the sizes of files.
 
 use std::thread::available_parallelism;
 
@@ -10,7 +10,7 @@ use crate::command::Invocation;
 use crate::kind::program::{Program, StackedDirs, first_version};
 use crate::{Setting, System};
 
-/// As listed by `cryfs --show-ciphers` of version 0.11.
+/// As listed by `cryfs --show-ciphers` in version 0.11.
 const CIPHERS: Setting = Setting {
     name: "cipher",
     about: "cipher for the blocks",
@@ -62,7 +62,7 @@ pub(crate) static CRYFS: System = System {
     )
 };
 
-/// Memory that scrypt uses in each thread; OpenMP starts one thread per CPU.
+/// Memory that scrypt uses in each thread, in bytes. OpenMP starts one thread per CPU.
 const MEMORY_OF_A_THREAD: u64 = 512 << 20;
 
 fn serve(dirs: &StackedDirs<'_>) -> Invocation {
@@ -77,16 +77,16 @@ fn serve(dirs: &StackedDirs<'_>) -> Invocation {
         .args(["-f", "--cipher", dirs.setting("cipher")])
         .args(["--blocksize", dirs.setting("block-size")])
         .args([dirs.ciphertext, dirs.mount_point])
-        // Prevents questions, and the search for newer versions on the network.
+        // Suppresses questions, and the search for newer versions on the network.
         .variable("CRYFS_FRONTEND", "noninteractive")
         .variable("CRYFS_NO_UPDATE_CHECK", "true")
-        // Otherwise it would leave each volume's state in the user's home directory.
+        // Otherwise CryFS would store the state of each volume in the user's home directory.
         .variable("CRYFS_LOCAL_STATE_DIR", dirs.memory)
         .input(dirs.passphrase())
 }
 
-/// As many threads as fit into half of the memory, if one per CPU does not: if they used more, the kernel would kill
-/// one of the user's processes.
+/// The number of threads that fit into half of the memory; `None` if one per CPU fits. If they used more, the
+/// kernel would kill one of the user's processes.
 fn threads(cpus: u64, memory: u64) -> Option<u64> {
     let fit = (memory / 2 / MEMORY_OF_A_THREAD).max(1);
     (fit < cpus).then_some(fit)

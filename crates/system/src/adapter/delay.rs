@@ -1,5 +1,5 @@
-//! A layer with a known cost: it waits a given time per request and per byte, and does nothing else. The
-//! results of a run can thus be checked against the true values.
+//! A layer with a known cost: it waits for a given time per request and per byte, and does nothing else. The
+//! results of a run can therefore be checked against the true values.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// A known cost; it cannot be mistaken for a system.
+/// A layer with a known cost. Its name cannot be mistaken for that of a real system.
 pub(crate) static DELAY: System = System {
     settings: SETTINGS,
     in_all: false,
@@ -73,8 +73,8 @@ fn nanoseconds(arm: &ArmSpec, setting: &str) -> f64 {
     unit * digits.parse::<f64>().expect("values are those of the settings")
 }
 
-/// Waits for the time of a request. It spins, because a sleep overshoots by more than the cost to
-/// be detected.
+/// Waits for the duration of a request. It spins, because a sleep overshoots by more than the cost to be
+/// detected.
 struct Wait {
     request_ns: f64,
     byte_ns: f64,
@@ -94,7 +94,7 @@ impl SectorTransform for Wait {
         512
     }
 
-    /// The out-of-place copy counts as part of the wait, unless it takes longer.
+    /// The time of the out-of-place copy counts towards the wait.
     fn seal(&self, _offset: u64, plain: &[u8], stored: &mut [u8]) {
         let began = Instant::now();
         stored.copy_from_slice(plain);

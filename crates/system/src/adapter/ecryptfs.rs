@@ -1,4 +1,4 @@
-//! eCryptfs: a stacked file system of the kernel that encrypts each file in 4096-byte extents.
+//! eCryptfs: a stacked kernel file system that encrypts each file in 4096-byte extents.
 //!
 //! The program ecryptfs-add-passphrase reads the passphrase from its standard input and adds the key derived
 //! from it to the user's keyring. The mount refers to the key only by its signature.

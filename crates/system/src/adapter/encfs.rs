@@ -1,4 +1,4 @@
-//! EncFS: encrypts files in 1024-byte blocks; available in its two presets.
+//! EncFS: encrypts files in 1024-byte blocks. Its two presets are available.
 //!
 //! | preset | cipher | MAC of each block | IV of a file chained to its path |
 //! |---|---|---|---|

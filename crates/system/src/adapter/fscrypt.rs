@@ -1,8 +1,7 @@
 //! fscrypt: the kernel's own directory encryption in ext4, f2fs and other file systems.
 //!
-//! Policies are set with xfs_io(8), which supports every such file system and does not keep state, unlike the
-//! program fscrypt(8). The key reaches the kernel through a pipe (Linux,
-//! Documentation/filesystems/fscrypt.rst).
+//! Policies are set with xfs_io(8): it supports every such file system and, unlike the program fscrypt(8), does
+//! not keep state. The key reaches the kernel through a pipe (Linux, Documentation/filesystems/fscrypt.rst).
 #![expect(clippy::disallowed_methods, reason = "files of a run, for now")]
 
 use std::fs::{self, File};
@@ -46,19 +45,19 @@ const ON: Setting = Setting {
     values: &["container", "target"],
 };
 
-/// Bytes of a container in addition to the scratch file: what ext4 needs for itself (journal, inode
-/// tables) and space for the files of workloads. The minimum applies to small scratch files.
+/// Bytes of a container in addition to the scratch file: for ext4's own structures (journal, inode tables) and
+/// for the files of workloads. The minimum applies to small scratch files.
 const ROOM: RangeInclusive<u64> = (64 << 20)..=(512 << 20);
 
 /// Size of a master key in bytes: the kernel's maximum.
 const KEY: usize = 64;
 
-/// The feature files of the kernel's ext4 and f2fs that show support for encryption.
+/// The files in which the kernel reports that its ext4 and f2fs support encryption.
 const FEATURES: [&str; 2] =
     ["/sys/fs/ext4/features/encryption", "/sys/fs/f2fs/features/encryption"];
 
-/// Modes of content and names as arguments of xfs_io(8) (fscrypt.rst, "Encryption modes and usage":
-/// 10 is AES-256-HCTR2). `None` if the kernel does not support the combination.
+/// Encryption modes for contents and names, as arguments for xfs_io(8) (fscrypt.rst, "Encryption modes and
+/// usage": 10 is AES-256-HCTR2). `None` if the kernel does not support the combination.
 fn modes(choice: &Choice) -> Option<(&'static str, &'static str)> {
     match (choice["cipher"], choice["names"]) {
         ("aes-256-xts", "aes-256-hctr2") => Some(("AES-256-XTS", "10")),
@@ -69,8 +68,8 @@ fn modes(choice: &Choice) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The kernel's driver for file contents: as logged at its first use, or otherwise the one that it would use
-/// (fs/crypto/keysetup.c, `fscrypt_modes`).
+/// The kernel's driver for file contents: the one logged at its first use, or otherwise the one that it would
+/// use (fs/crypto/keysetup.c, `fscrypt_modes`).
 fn driver(cipher: &str) -> Option<String> {
     let (mode, name) = match cipher {
         "aes-128-cbc" => ("AES-128-CBC-ESSIV", "essiv(cbc(aes),sha256)"),
@@ -81,7 +80,7 @@ fn driver(cipher: &str) -> Option<String> {
         .or_else(|| kernel_crypto::in_use(&[name], Accepts::Synchronous))
 }
 
-/// Directories under a policy of the kernel.
+/// Directories with an fscrypt policy.
 pub(crate) static FSCRYPT: System = System {
     settings: &[CIPHERS, NAMES, ON],
     availability,
@@ -187,8 +186,8 @@ fn create(
         }
     };
     let backing = Backing { content, tree, random: Random::Untold, beside: None };
-    // The kernel encrypts in the page cache even with direct I/O; without encryption, direct I/O
-    // bypasses the cache.
+    // The kernel encrypts in the page cache even with direct I/O. Without encryption, direct I/O bypasses the
+    // cache.
     Ok(Laid { backing, stored, cached: arm.cipher.is_some(), open })
 }
 
@@ -204,7 +203,7 @@ fn make_directory(root: &Path) -> Result<(), SystemError> {
     fs::create_dir(&directory).map_err(SystemError::io("create", &directory))
 }
 
-/// Mounts the ext4 of a container, and creates it if the container is new.
+/// Mounts the ext4 file system of a container, and creates it if the container is new.
 fn mount_container(
     stack: &mut ResourceStack,
     file: &Path,

@@ -38,8 +38,7 @@ pub(crate) static GOCRYPTFS: System = System {
 };
 
 fn create(dirs: &StackedDirs<'_>) -> Invocation {
-    // The passphrase has 256 random bits: a slow key derivation would take time and add no
-    // security.
+    // The passphrase has 256 random bits, so a slow key derivation would take time without adding security.
     let mut program = Invocation::new("gocryptfs").args(["-init", "-q", "-scryptn", "10"]);
     match dirs.setting("cipher") {
         "xchacha20-poly1305" => program = program.args(["-xchacha"]),

@@ -59,10 +59,11 @@ pub(crate) static SYSTEMS: &[&System] = &[
     &paired::PAIRED,
 ];
 
-/// Default order; `true`: report it if it is unavailable. The others are tried only if the set is not full.
+/// Default order; `true` means that an unavailable system is reported. The others are considered only if the
+/// set is not full.
 ///
-/// Kernel systems come first, then those that people install, then this program's mounts, which work on every machine
-/// with FUSE.
+/// Kernel systems come first, then those that users install, and then this program's mounts, which work on
+/// every machine with FUSE.
 pub(crate) static ORDER: &[(&System, bool)] = &[
     (&dmcrypt::DM_CRYPT, true),
     (&veracrypt::VERACRYPT, true),
@@ -71,6 +72,6 @@ pub(crate) static ORDER: &[(&System, bool)] = &[
     (&builtin_mounted::BUILTIN_RAW, true),
     (&securefs::SECUREFS, false),
     (&cryfs::CRYFS, false),
-    // Last, because its own page advises against it.
+    // Last, because its own documentation advises against using it.
     (&encfs::ENCFS, false),
 ];

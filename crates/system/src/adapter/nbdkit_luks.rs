@@ -21,10 +21,10 @@ use crate::{Availability, SystemError};
 
 const DAEMON: &str = "nbdfuse";
 
-/// Space for the header: the data of LUKS1 begins at 2 MiB, rounded to whole MiB.
+/// Space for the header in bytes: LUKS1 data starts at 2 MiB, rounded to whole MiB.
 const HEADER: u64 = 4 << 20;
 
-/// The passphrase has 256 random bits: a slow key derivation would take time and add no security.
+/// The passphrase has 256 random bits, so a slow key derivation would take time without adding security.
 const ITERATIONS: u32 = 1000;
 
 const CIPHERS: [&Cipher; 2] = [&AES_256_XTS, &AES_128_XTS];
@@ -84,7 +84,7 @@ fn format(path: &Path, cipher: &Cipher, secret: &[u8], tier: Tier) -> Result<(),
     luks::create(&device, &credentials, &options).map_err(|e| failed(&e))
 }
 
-/// Serves the container, as a volume if there is a cipher.
+/// Serves the container, decrypted if there is a cipher.
 fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
     let (cipher, container) = (volume.arm.cipher, &volume.container.path);
     if let (Some(cipher), true) = (cipher, volume.is_new) {
@@ -93,7 +93,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     }
     let (file, daemon) = daemon::serve_file(stack, DAEMON, |at| {
         let invocation = Invocation::new(DAEMON).args([at]).args(serve(cipher.is_some()));
-        // nbdkit may mistake a path for a parameter, but not after `file=`.
+        // nbdkit can mistake a path for a parameter, but not after `file=`.
         let mut named = std::ffi::OsString::from("file=");
         named.push(container);
         let invocation = invocation.args([named]).args(["]"]);
@@ -106,8 +106,8 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
-/// The arguments with which nbdfuse starts the server, up to the name of the container. The passphrase comes through
-/// standard input, a pipe. The server exits when its client is gone.
+/// The arguments with which nbdfuse starts the server, without the container's name at the end. The passphrase
+/// comes through standard input, which is a pipe. The server exits when its client has exited.
 fn serve(luks: bool) -> Vec<&'static str> {
     let mut words = vec!["[", "nbdkit", "--exit-with-parent"];
     if luks {

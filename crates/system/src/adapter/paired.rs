@@ -1,7 +1,7 @@
-//! Any encryption prepared by the user: an encrypted location and a plain one, each measured unchanged.
+//! Encrypted storage that the user prepared with any program: an encrypted location and a plain one, each
+//! measured as it is.
 //!
-//! BestCrypt, FreeOTFE, a self-encrypting drive, a phone's storage over a cable: cryptbench needs
-//! only a path.
+//! BestCrypt, FreeOTFE, a self-encrypting drive, a phone's storage over a cable: cryptbench needs only a path.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::provision::zfs_driver;
 use crate::system::{Attachment, Kind, Role, System, Target};
 use crate::{ArmSpec, Availability};
 
-/// The encrypted locations among the given ones.
+/// The encrypted locations among those that the user specified.
 pub(crate) static PAIRED: System = System {
     availability: |_, _| {
         Availability::without(
@@ -19,7 +19,7 @@ pub(crate) static PAIRED: System = System {
             "cryptbench run --pair PLAIN ENCRYPTED... (all directories or all devices)",
         )
     },
-    // Only ZFS reports its encryption; the settings are those of the location.
+    // Only ZFS reports its encryption; the settings describe the location.
     kernel_tier: |arm, _| {
         let of = |name: &str| arm.settings.get(name).map(String::as_str);
         of("source").filter(|_| of("filesystem") == Some("zfs")).and_then(zfs_driver)
@@ -27,8 +27,8 @@ pub(crate) static PAIRED: System = System {
     ..System::new(&catalog::PAIRED, Kind::InPlace(Attachment::Mounted))
 };
 
-/// The arm for encrypted location `number` at `path`; its label is `name`. `id` distinguishes it from other
-/// locations of the run; without it, there is no other.
+/// The arm for encrypted location `number` at `path`, labelled `name`. `id` distinguishes it from other
+/// locations of the run; `None` if there are no others.
 pub fn paired_arm(number: usize, id: Option<&str>, name: &str, path: &str) -> ArmSpec {
     let id = id.map_or_else(|| PAIRED.name.to_owned(), |id| format!("{}/{id}", PAIRED.name));
     ArmSpec {

@@ -1,6 +1,6 @@
-//! Layers that pass on requests as another driver might: one at a time, in pieces, or with two writes for one. They do
-//! not encrypt, so their cost is the cost of such a driver on this disk. This tests a hypothesis about a closed
-//! program.
+//! Layers that handle requests like another driver would: one at a time, in pieces, or with two writes for one.
+//! They do not encrypt, so their cost is what such a driver costs on this disk. With them, a hypothesis about a
+//! closed-source program can be tested.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,7 +40,7 @@ const INLINE: Kind =
 
 const MOUNTED: Kind = Kind::Served(Served { secret: |_| Ok(Zeroizing::default()), open });
 
-/// One request at a time, in the process that measures.
+/// Handles one request at a time, in the measuring process.
 pub(crate) static SERIAL: System =
     System { in_all: false, arms, ..System::new(&catalog::SERIAL, INLINE) };
 
@@ -48,7 +48,7 @@ pub(crate) static SERIAL: System =
 pub(crate) static SERIAL_MOUNTED: System =
     System { in_all: false, availability, arms, ..System::new(&catalog::SERIAL_MOUNTED, MOUNTED) };
 
-/// Requests in pieces, one after another, in the process that measures.
+/// Splits requests into pieces and handles one after another, in the measuring process.
 pub(crate) static PIECES: System =
     System { in_all: false, settings: SETTINGS, arms, ..System::new(&catalog::PIECES, INLINE) };
 
@@ -95,7 +95,7 @@ fn passes(arm: &ArmSpec) -> Passes {
     }
 }
 
-/// Data that is passed unchanged.
+/// A transform that does not change the data.
 struct Unchanged(Passes);
 
 impl SectorTransform for Unchanged {
@@ -117,7 +117,7 @@ impl SectorTransform for Unchanged {
 /// A device that passes requests on to another.
 struct Passing<D> {
     below: D,
-    /// Held for a request, if one is handled at a time.
+    /// Locked during a request, if requests are handled one at a time.
     turn: Option<Mutex<()>>,
     piece: Option<usize>,
     writes: u32,
@@ -141,7 +141,7 @@ impl<D: BlockDevice> Passing<D> {
         Self { below, turn, piece: piece.map(|bytes| bytes as usize), writes }
     }
 
-    /// Executes a request; `act` transfers the bytes of one range of it.
+    /// Executes a request; `act` transfers the bytes of one range.
     fn carry(
         &self,
         len: usize,

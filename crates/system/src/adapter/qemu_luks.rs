@@ -1,5 +1,5 @@
-//! QEMU's own LUKS in user space: qemu-storage-daemon serves the plaintext through FUSE, with a
-//! loop device on it and ext4 on that. The null layer is the same path with QEMU's raw format.
+//! QEMU's own LUKS in user space: qemu-storage-daemon serves the plaintext as a file through FUSE, with a loop
+//! device and ext4 on top. The null layer is the same path with QEMU's raw format.
 #![expect(clippy::disallowed_methods, reason = "files of a run, for now")]
 
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,7 @@ use crate::{Availability, SystemError};
 
 const DAEMON: &str = "qemu-storage-daemon";
 
-/// Space for the header, for which QEMU uses the first 4 MiB.
+/// Space for the header in bytes: QEMU uses the first 4 MiB for it.
 const HEADER: u64 = 4 << 20;
 
 const SETTINGS: &[Setting] = &[
@@ -63,11 +63,10 @@ fn version() -> String {
     said.split_whitespace().nth(2).unwrap_or("of unknown version").to_owned()
 }
 
-/// Whether the FUSE export can handle parallel requests. In QEMU 7.2, reading the next request
-/// overwrites the buffer of a write that is still running, which corrupts the written data: an ext4
-/// created through a loop device with direct I/O does not mount. Newer versions copy the buffer
-/// first (the comment in `read_from_fuse_export()`, `block/export/fuse.c`); this is assumed of
-/// versions from 10.1 on.
+/// Whether the FUSE export can handle parallel requests. In QEMU 7.2, reading the next request overwrites the
+/// buffer of a write that is still running, which corrupts the written data: an ext4 created through a loop
+/// device with direct I/O does not mount. Newer versions copy the buffer first (the comment in
+/// `read_from_fuse_export()`, `block/export/fuse.c`); this is assumed for version 10.1 and later.
 fn takes_parallel_requests(version: &str) -> bool {
     let mut numbers = version.split('.').map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
@@ -76,7 +75,7 @@ fn takes_parallel_requests(version: &str) -> bool {
     }
 }
 
-/// Writes the header of a volume that the secret opens to the start of the container.
+/// Writes a header that `secret` unlocks to the start of the container.
 fn format(cipher: &str, volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<(), SystemError> {
     let container = &volume.container.path;
     let what = WorkTree { path: container.with_extension("store") };
@@ -89,9 +88,9 @@ fn format(cipher: &str, volume: &Volume<'_>, stack: &mut ResourceStack) -> Resul
     stack.destroy_last()
 }
 
-/// Calls `make`, and again if qemu-img could not time its key derivation. qemu-img refuses if the kernel
-/// counted no CPU time for a short trial (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`), which happens in
-/// virtual machines that share their CPUs. Each attempt has the same chance.
+/// Calls `make` until qemu-img can time its key derivation. It fails if the kernel counts no CPU time for a
+/// short trial (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`), which happens in virtual machines that share
+/// their CPUs. Each attempt has the same chance of success.
 fn until_timed(mut make: impl FnMut() -> Result<(), SystemError>) -> Result<(), SystemError> {
     const UNTIMED: &str = "Unable to get accurate CPU usage";
     const TRIES: usize = 20;
@@ -105,7 +104,7 @@ fn until_timed(mut make: impl FnMut() -> Result<(), SystemError>) -> Result<(), 
     made
 }
 
-/// Serves the container, as a volume if there is a cipher.
+/// Serves the container, decrypted if there is a cipher.
 fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
     let cipher = volume.arm.cipher;
     if let (Some(cipher), true) = (cipher, volume.is_new) {
@@ -126,8 +125,8 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: Some(file), daemons: vec![daemon], ..Disk::by_kernel(device) })
 }
 
-/// Creates a small image; only its header is needed. Key derivation is configured to be cheap, because opening is not
-/// measured.
+/// Creates a small image, of which only the header is needed. Key derivation is configured to be cheap, because
+/// unlocking is not measured.
 fn create(cipher: &str, image: &Path) -> Invocation {
     let (algorithm, _) = cipher.rsplit_once('-').unwrap_or((cipher, ""));
     let options = format!(
@@ -138,7 +137,7 @@ fn create(cipher: &str, image: &Path) -> Invocation {
         .args([image.as_os_str(), "1M".as_ref()])
 }
 
-/// The passphrase comes through standard input, a pipe.
+/// The passphrase comes through standard input, which is a pipe.
 const SECRET: &str = "secret,id=key,file=/dev/stdin";
 
 /// Arguments with which the daemon serves `container` at `mount_point`. Commas in a path are

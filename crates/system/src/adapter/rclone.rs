@@ -1,7 +1,7 @@
 //! rclone's remote "crypt" over a local directory: encrypts each file in authenticated blocks of 64 KiB.
 //!
-//! rclone can write encrypted files only sequentially. Writes at other offsets, as in every run, go to a plaintext
-//! cache, which is encrypted once the file is closed.
+//! rclone can write encrypted files only sequentially. Writes at other offsets, which every run needs, go to a
+//! plaintext cache. rclone encrypts it when the file is closed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -23,7 +23,7 @@ const CACHE: Setting = Setting {
 /// rclone(1).
 pub(crate) static RCLONE: System = System {
     settings: &[CACHE],
-    // Because of its cache, each run that includes it ends with the exit code for plaintext.
+    // Because of its cache, every run that includes it exits with the code for plaintext on disk.
     in_all: false,
     ..System::program(
         &catalog::RCLONE,
@@ -44,26 +44,26 @@ fn serve(dirs: &StackedDirs<'_>) -> Invocation {
     Invocation::new("rclone")
         .args([OsStr::new("mount"), &remote(dirs.ciphertext), dirs.mount_point.as_os_str()])
         .args(["--config", "/dev/stdin", "--vfs-cache-mode", dirs.setting("cache")])
-        // Otherwise a file waits for five seconds before it is encrypted.
+        // Otherwise rclone waits for five seconds before it encrypts a file.
         .args(["--vfs-write-back", "0s"])
         .args(["--cache-dir".as_ref(), dirs.memory])
         .document(configuration(dirs))
 }
 
-/// The remote with its directory, whose name may have any character (rclone.org/docs, "Connection strings").
+/// The remote with its directory, whose name may contain any character (rclone.org/docs, "Connection strings").
 fn remote(directory: &Path) -> OsString {
     let mut text = b"crypt,remote=\"".to_vec();
     for byte in directory.as_os_str().as_bytes() {
-        // A quote within quotes is written twice.
+        // A quote within quotes is doubled.
         text.extend(std::iter::repeat_n(*byte, if *byte == b'"' { 2 } else { 1 }));
     }
     text.extend(b"\":");
     OsString::from_vec(text)
 }
 
-/// rclone's configuration file. It keeps passwords "obscured": an initialisation vector of 16 bytes, and the password,
-/// encrypted with AES-256-CTR under a key that is in its source, all in base64. Any text of that alphabet is some
-/// password, so the random passphrase is used as the obscured form of a 32-byte password.
+/// rclone's configuration file. It stores passwords "obscured", in Base64: a 16-byte initialisation vector and
+/// the password, encrypted with AES-256-CTR under a key that is in rclone's source. Any text in that alphabet
+/// is the obscured form of some password, so the random passphrase is used as that of a 32-byte password.
 fn configuration(dirs: &StackedDirs<'_>) -> Zeroizing<Vec<u8>> {
     let mut text = Zeroizing::new(Vec::with_capacity(256));
     text.extend_from_slice(b"[crypt]\ntype = crypt\npassword = ");

@@ -1,4 +1,4 @@
-//! securefs in its lite format: encrypts each file in authenticated blocks, and names as well.
+//! securefs in its lite format: encrypts each file in authenticated blocks, and also encrypts names.
 
 use cryptbench_catalog as catalog;
 
@@ -20,7 +20,7 @@ pub(crate) static SECUREFS: System = System {
     ..System::program(
         &catalog::SECUREFS,
         Program {
-            // According to `securefs info` for the lite format.
+            // `securefs info` reports this for the lite format.
             cipher: Some(|_| "aes-128-gcm"),
             version: &["version"],
             // Debian's build prints GIT-NOTFOUND instead of a number.
@@ -39,8 +39,7 @@ pub(crate) static SECUREFS: System = System {
 
 fn create(dirs: &StackedDirs<'_>) -> Invocation {
     Invocation::new("securefs")
-        // The passphrase has 256 random bits: a slow key derivation would take time and add no
-        // security.
+        // The passphrase has 256 random bits, so a slow key derivation would take time without adding security.
         .args(["create", "--rounds", "1", "--format", "4"])
         .args(["--block-size", dirs.setting("block-size")])
         .args([dirs.ciphertext])

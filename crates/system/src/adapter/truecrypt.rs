@@ -1,7 +1,7 @@
-//! TrueCrypt's format on the kernel's dm-crypt, mapped with tcplay(8).
+//! TrueCrypt's format with the kernel's dm-crypt, mapped with tcplay(8).
 //!
-//! cryptbench writes the headers itself, bit for bit like TrueCrypt: when tcplay creates a volume, it prompts
-//! for passphrases and consent on a terminal, with the same result. tcplay opens the volumes, as for its users.
+//! cryptbench writes the headers itself, bit for bit like TrueCrypt, because tcplay asks for passphrases and
+//! consent on a terminal when it creates a volume. tcplay opens the volumes, as it does for its users.
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,14 +29,13 @@ use crate::{Availability, SystemError};
 
 const PROGRAM: &str = "tcplay";
 
-/// tcplay tries one PRF after the other, including those of VeraCrypt with 200 times the
-/// iterations.
+/// tcplay tries all PRFs one after another, including those of VeraCrypt with 200 times as many iterations.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Bytes of the headers at both ends, rounded to whole MiB.
+/// Size of the headers at both ends in bytes, rounded to whole MiB.
 const HEADERS: u64 = 1 << 20;
 
-/// TrueCrypt's ciphers. Those of a cascade are applied from last to first.
+/// TrueCrypt's ciphers. The ciphers of a cascade are applied from last to first.
 const CIPHERS: Setting = Setting {
     name: "cipher",
     about: "cipher or cascade",
@@ -81,7 +80,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     )
 }
 
-/// Writes the headers of a volume that fills `path`; the file already holds random data.
+/// Writes the headers of a volume that fills `path`, which already contains random data.
 fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), SystemError> {
     let device =
         FileDevice::open(path, IoMode::Buffered, false).map_err(SystemError::io("open", path))?;
@@ -101,8 +100,8 @@ fn format(path: &Path, cipher: &str, secret: &[u8], tier: Tier) -> Result<(), Sy
     })
 }
 
-/// One mapping for each cipher of a cascade, with tcplay's names from the lowest up: `name.1`,
-/// `name.0`, `name` (tcplay, `dm_setup()`).
+/// The mappings that tcplay creates, one for each cipher of a cascade, lowest first: `name.1`, `name.0`, `name`
+/// (tcplay, `dm_setup()`).
 fn names(name: &str, ciphers: usize) -> Vec<String> {
     (0..ciphers.saturating_sub(1))
         .rev()

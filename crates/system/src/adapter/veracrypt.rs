@@ -1,5 +1,4 @@
-//! VeraCrypt with its own program: on the kernel's dm-crypt, or in user space through FUSE
-//! (`nokernelcrypto`).
+//! VeraCrypt with its own program, using the kernel's dm-crypt or, in user space, FUSE (`nokernelcrypto`).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -22,7 +21,7 @@ use crate::{Availability, Features, Selection, SystemError};
 
 const NAME: &str = catalog::VERACRYPT.name;
 
-/// Creating a volume fills it with random data, at the speed of the disk.
+/// Creating a volume fills it with random data, which takes as long as the disk needs.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 /// The setting that determines whether the kernel or the program encrypts.
@@ -75,7 +74,7 @@ pub(crate) static VERACRYPT: System = System {
     settings: SETTINGS,
     availability,
     arms,
-    // Its own process does not report it.
+    // VeraCrypt's own process does not report its cipher kernel.
     kernel_tier: |arm, _| {
         arm.cipher.filter(|_| arm.is_set(WHO, "yes")).and_then(kernel_crypto::of_xts)
     },
@@ -83,7 +82,7 @@ pub(crate) static VERACRYPT: System = System {
         &catalog::VERACRYPT,
         Kind::Mapped(Mapped {
             secret: |_| Ok(line(passphrase().as_bytes())),
-            // The program's loop device has no direct I/O, and its own process uses the page cache.
+            // The program's loop device does not use direct I/O, and its own process uses the page cache.
             cached: true,
             turned_out: |arm, disk| turned_out(arm, &disk.device),
             // Two header groups of 128 KiB each.
@@ -100,7 +99,7 @@ fn availability(_: &System, machine: &Machine) -> Availability {
              format without it",
         );
     }
-    // In either mode its process serves the volume through FUSE, with a loop device on top.
+    // In both modes, the program's process serves the volume through FUSE, with a loop device on top.
     if let Some(lacking) = machine.lacks_fuse().or_else(|| machine.lacks_disks()) {
         return lacking;
     }
@@ -113,13 +112,14 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     })
 }
 
-/// The value of [`WHO`] that results from these values, `yes` or `no`; or why they are impossible, and the possible
-/// ones.
+/// The value of [`WHO`] that results from these values, `yes` or `no`. If they are impossible: why, and which
+/// values are possible.
 fn who(
     values: &Choice,
     lacking: Option<&(String, Remedy)>,
 ) -> Result<&'static str, (String, Remedy)> {
-    // CoreLinux.cpp, `MountVolumeNative`: no kernel has the cipher, and the program does not try.
+    // According to `MountVolumeNative` in CoreLinux.cpp, no kernel has the cipher, and the program does not
+    // try.
     let own_alone = values["cipher"].contains("kuznyechik");
     match (values[WHO], lacking) {
         ("no", _) => Ok("no"),
@@ -137,7 +137,7 @@ fn who(
     }
 }
 
-/// Impossible choices are omitted if something else was also chosen.
+/// The arms of a selection. Impossible choices are omitted if there are possible ones.
 fn arms(
     system: &System,
     selection: &Selection,
@@ -167,7 +167,7 @@ fn arms(
     }
 }
 
-/// The arm of a choice in which `auto` has become `yes` or `no`.
+/// The arm for a choice in which `auto` was replaced with `yes` or `no`.
 fn arm(system: &System, values: &Choice) -> Result<ArmSpec, SystemError> {
     let mut more = String::new();
     let prf = cryptbench_kdf::find(values["prf"]).map_or(values["prf"], |prf| prf.label);
@@ -183,7 +183,7 @@ fn arm(system: &System, values: &Choice) -> Result<ArmSpec, SystemError> {
     if values[FILE_SYSTEM.name] == "ntfs" {
         more.push_str(", NTFS");
     }
-    // The kernel is the usual case, so an identifier need not state it.
+    // Identifiers state only the other case, because the kernel usually encrypts.
     let mut named = values.clone();
     if values[WHO] == "yes" {
         named.insert(WHO, "auto");
@@ -192,8 +192,8 @@ fn arm(system: &System, values: &Choice) -> Result<ArmSpec, SystemError> {
     Ok(ArmSpec { settings: crate::settings::in_words(values), ..arm })
 }
 
-/// The actual arm if the program used another path than requested, as the device shows: `/dev/mapper/...` if
-/// the kernel encrypts, otherwise a loop device over its own process.
+/// The actual arm, if the program encrypts elsewhere than requested. The device shows this: it is
+/// `/dev/mapper/...` if the kernel encrypts, otherwise a loop device over the program's process.
 fn turned_out(arm: &ArmSpec, device: &Path) -> Option<ArmSpec> {
     let own = if device.starts_with("/dev/mapper") { "yes" } else { "no" };
     if arm.is_set(WHO, own) {
@@ -218,8 +218,8 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { file: shown.file, daemons: shown.daemons, ..Disk::by_kernel(shown.device) })
 }
 
-/// The reason for "Incorrect volume size": VeraCrypt 1.26.20 (`TextUserInterface::CreateVolume`) counts the
-/// space of the overwritten file twice.
+/// Explains "Incorrect volume size": VeraCrypt 1.26.20 (`TextUserInterface::CreateVolume`) counts the space of
+/// the overwritten file twice.
 fn or_no_room(error: SystemError, path: &Path, len: u64) -> SystemError {
     let free = path.parent().and_then(|directory| free(directory).ok());
     match free.filter(|free| *free < len && !is_device(path)) {
@@ -236,25 +236,25 @@ fn or_no_room(error: SystemError, path: &Path, len: u64) -> SystemError {
     }
 }
 
-/// The program with the arguments `words`, which reads the passphrase from its standard input.
+/// The program with the arguments `words`; it reads the passphrase from its standard input.
 fn says(words: Vec<OsString>, secret: Zeroizing<Vec<u8>>) -> Invocation {
     veracrypt_volume::program().args(words).input(secret)
 }
 
-/// The value of a setting of an arm; its default if the arm does not specify it.
+/// The value of a setting of an arm, or the default if the arm does not specify it.
 fn value<'a>(arm: &'a ArmSpec, setting: &str) -> &'a str {
     let known = || SETTINGS.iter().find(|s| s.name == setting).map_or("", |s| s.values[0]);
     arm.settings.get(setting).map_or_else(known, String::as_str)
 }
 
-/// Arguments that create a volume. The passphrase has 256 random bits and needs no slow key
-/// derivation, hence the smallest PIM by default.
+/// Arguments that create a volume. The passphrase has 256 random bits and does not need a slow key derivation,
+/// so the smallest PIM is the default.
 fn create(arm: &ArmSpec, size: u64, container: &Path) -> Vec<OsString> {
     let mut words: Vec<OsString> =
         ["--text", "--non-interactive", "--stdin", "--create", "--volume-type=normal"]
             .map(Into::into)
             .into();
-    // It uses all of a device.
+    // On a device, the program uses all of it.
     if !is_device(container) {
         words.push(format!("--size={size}").into());
     }
@@ -266,7 +266,7 @@ fn create(arm: &ArmSpec, size: u64, container: &Path) -> Vec<OsString> {
     words
 }
 
-/// Arguments that open it without mounting a file system.
+/// Arguments that open a volume without mounting its file system.
 fn mount(arm: &ArmSpec, container: &Path) -> Vec<OsString> {
     let mut words: Vec<OsString> =
         ["--text", "--non-interactive", "--stdin", "--filesystem=none"].map(Into::into).into();
@@ -279,7 +279,7 @@ fn mount(arm: &ArmSpec, container: &Path) -> Vec<OsString> {
     words
 }
 
-/// The PRF and the PIM. If the PRF is specified, the program need not try them all.
+/// The PRF and the PIM. With a specified PRF, the program need not try all of them.
 fn derivation(arm: &ArmSpec) -> [OsString; 2] {
     let prf = match value(arm, "prf") {
         "sha-256" => "SHA-256",

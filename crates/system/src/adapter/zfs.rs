@@ -1,4 +1,4 @@
-//! ZFS with native encryption: its own programs create a pool on whole devices.
+//! ZFS with native encryption: ZFS's own programs create a pool on whole devices.
 
 use cryptbench_catalog::{self as catalog, Remedy};
 

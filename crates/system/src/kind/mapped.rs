@@ -1,9 +1,9 @@
-//! Gives an arm its own disk: a container file on the measured storage, a device that shows its
-//! plaintext, ext4 on that, and the I/O target for requests.
+//! Gives an arm its own disk: a container file on the measured storage, a device that shows its plaintext, ext4
+//! on that, and the I/O target for requests.
 //!
-//! One device serves both kinds of workload. Small files are created in the file system. Requests
-//! go either to a scratch file in it, as for users and for the mounted built-in engine, or to the
-//! device itself, behind the end of the file system.
+//! One device is used for both kinds of workload. Small files are created in the file system. Requests go to a
+//! scratch file in the file system, as in normal use and for the mounted built-in engine, or to the device
+//! itself, after the end of the file system.
 #![expect(clippy::disallowed_methods, reason = "a file of /sys; a device of a run")]
 
 use std::ffi::OsString;
@@ -36,17 +36,17 @@ use crate::{
 
 const MIB: u64 = 1 << 20;
 
-/// Creating a file system on a large slow disk takes minutes.
+/// Creating a file system on a large, slow disk can take minutes.
 const MKFS_LIMIT: Duration = Duration::from_secs(900);
 
-/// The setting that chooses where requests go.
+/// The setting that chooses the target of requests.
 pub(crate) const IO_TARGET: Setting = Setting {
     name: "io-target",
     about: "where requests go: to a file in ext4 on the system's device, or to the device itself",
     values: &["file", "device"],
 };
 
-/// The setting that chooses the content of the disk.
+/// The setting that chooses the file system on the disk.
 pub(crate) const FILE_SYSTEM: Setting = Setting {
     name: "file-system",
     about: "file system on the system's device; ntfs requires mkfs.ntfs and either the kernel's ntfs3 or ntfs-3g",
@@ -55,7 +55,7 @@ pub(crate) const FILE_SYSTEM: Setting = Setting {
 
 const NTFS: &str = "ntfs";
 
-/// Why the file system that `values` choose is not available, if it is not.
+/// Why the file system that `values` specifies is not available; `None` if it is.
 pub(crate) fn check_file_system(
     name: &str,
     values: &Choice,
@@ -69,15 +69,15 @@ pub(crate) fn check_file_system(
     }
 }
 
-/// Minimum space in bytes for an I/O target of `len` bytes, in addition to the new files of workloads. Small
-/// targets should not wait for large containers: the minimum has room for a 4 MiB journal and the files of the
-/// proof.
+/// Minimum space in bytes for an I/O target of `len` bytes, in addition to the new files of workloads. It is
+/// small, so that small targets need not wait for large containers; it has room for a 4 MiB journal and the
+/// files of the proof.
 fn least_room(len: u64) -> u64 {
     (len / 2 / MIB * MIB).clamp(24 * MIB, 160 * MIB)
 }
 
-/// Space for the file system itself (journal, inode tables) and for the files of workloads: 512
-/// MiB, or less if little is free.
+/// Space in bytes for the file system's own structures (journal, inode tables) and for the files of workloads:
+/// 512 MiB, or less if little is free.
 fn room(free: u64) -> u64 {
     (free / 4 / MIB * MIB).clamp(64 * MIB, 512 * MIB)
 }
@@ -88,8 +88,8 @@ pub(crate) fn free(directory: &Path) -> Result<u64, SystemError> {
     Ok(space.f_bavail * space.f_frsize)
 }
 
-/// Bytes that the mapped device needs for an I/O target of `len` bytes, and the part of the file
-/// system; whole MiB.
+/// Size of the mapped device for an I/O target of `len` bytes, and the part of it that the file system
+/// occupies; in bytes, rounded up to whole MiB.
 fn layout(len: u64, room: u64, on_device: bool) -> (u64, u64) {
     let len = len.next_multiple_of(MIB);
     if on_device {
@@ -100,7 +100,7 @@ fn layout(len: u64, room: u64, on_device: bool) -> (u64, u64) {
     (all, all)
 }
 
-/// A mapping name that no other run uses. It is short, because UUIDs are derived from it.
+/// A mapping name that is unique to this run. It must be short, because UUIDs are derived from it.
 fn mapping_name(run_id: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("cryptbench-{run_id}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
@@ -108,24 +108,24 @@ fn mapping_name(run_id: &str) -> String {
 
 /// How to turn the container of a system into a device.
 pub(crate) struct Mapped {
-    /// Bytes of the container beyond those of the device.
+    /// Bytes of the container in addition to those of the device.
     pub(crate) overhead: fn(&ArmSpec, u64) -> u64,
-    /// Bytes for files in addition to those that a run needs, depending on the free space.
+    /// Bytes for files beyond those that a run needs, depending on the free space.
     pub(crate) spare: fn(u64) -> u64,
-    /// Draws the secret that opens the container.
+    /// Generates the secret that opens the container.
     pub(crate) secret: fn(&ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError>,
-    /// Whether it writes to the container through the page cache in any case.
+    /// Whether it always writes to the container through the page cache.
     pub(crate) cached: bool,
-    /// Parameters of the kernel for the trials of an arm: files in sysfs, and values.
+    /// Kernel parameters for the trials of an arm: files in sysfs, and their values.
     pub(crate) parameters: fn(&ArmSpec) -> Vec<(PathBuf, String)>,
-    /// The actual arm on that device, if the system chose an unspecified setting.
+    /// The arm with the settings that the system chose for that device, if any were unspecified.
     pub(crate) turned_out: fn(&ArmSpec, &Disk) -> Option<ArmSpec>,
     /// Creates the device; if the container is new, formats it first.
     pub(crate) open: fn(&Volume<'_>, &mut ResourceStack) -> Result<Disk, SystemError>,
 }
 
 impl Mapped {
-    /// A system opened by a passphrase, with the usual space for files.
+    /// A system that is opened with a passphrase, with the usual space for files.
     pub(crate) const fn new(
         open: fn(&Volume<'_>, &mut ResourceStack) -> Result<Disk, SystemError>,
         overhead: fn(&ArmSpec, u64) -> u64,
@@ -142,22 +142,23 @@ impl Mapped {
         }
     }
 
-    /// Space of the file system in addition to an I/O target of `len` bytes, for `files` bytes of new files.
+    /// Space in bytes for the file system, in addition to an I/O target of `len` bytes, if `files` bytes of new
+    /// files are created.
     fn room(&self, len: u64, files: u64, free: u64) -> u64 {
-        // If workloads create no files, or few, space for more would be filled unnecessarily.
+        // If workloads create few files or none, more space would be filled unnecessarily.
         let spare = (self.spare)(free).min(2 * files);
         spare.max(files + files / 16 + least_room(len))
     }
 }
 
-/// A container that will become a device.
+/// A container before it becomes a device.
 pub(crate) struct Volume<'a> {
     pub(crate) arm: &'a ArmSpec,
     pub(crate) container: &'a Container,
-    /// Whether the container is new and holds only random data; otherwise it has been open before.
+    /// Whether the container is new and contains only random data; otherwise it has been open before.
     pub(crate) is_new: bool,
     pub(crate) secret: &'a Zeroizing<Vec<u8>>,
-    /// A unique name for a mapping.
+    /// A name for mappings that is unique to this run.
     pub(crate) name: &'a str,
     pub(crate) tier: Tier,
 }
@@ -179,7 +180,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// A device of the kernel, completely readable.
+    /// A kernel device on which every sector can be read.
     pub(crate) fn by_kernel(device: PathBuf) -> Self {
         Self {
             device,
@@ -192,8 +193,8 @@ impl Disk {
     }
 }
 
-/// Bytes of storage that an arm needs for `len` bytes of files if `free` bytes are free: a
-/// container with a file system, a header and space for both kinds of workload.
+/// Bytes of storage that an arm needs for `len` bytes of files if `free` bytes are free: for a container with a
+/// header, a file system and space for both kinds of workload.
 pub(crate) fn footprint(len: u64, free: u64) -> u64 {
     len + len / 16 + room(free).max(least_room(len)) + (16 << 20)
 }
@@ -252,7 +253,7 @@ pub(crate) fn prepare(
     let is_ntfs = asked.is_set(FILE_SYSTEM.name, NTFS);
     let makes = match is_ntfs {
         true => Invocation::new("mkfs.ntfs").args(mkfs_ntfs(&made.device, size)),
-        // Writes zeros explicitly: QEMU accepts hole punching but keeps the old data.
+        // Writes zeros explicitly, because QEMU accepts hole punching but keeps the old data.
         false => Invocation::new("mkfs.ext4")
             .args(mkfs(&made.device, size))
             .variable("UNIX_IO_NOZEROOUT", "1"),
@@ -260,10 +261,9 @@ pub(crate) fn prepare(
     makes.run_until(context.stop, &Machine::this(), MKFS_LIMIT)?;
     context.go_on()?;
     let random = match made.unreadable || place == Place::ContainerInPartition {
-        // Tags and a journal are among the data, or the tables of a file system around it.
+        // Tags and a journal are interleaved with the data, or the structures of a file system surround it.
         true => Random::Untold,
-        // After the headers, which may contain zeros, everything is ciphertext or the original
-        // random data.
+        // After the headers, which may contain zeros, all data is ciphertext or the original random data.
         false if place == Place::Partition => Random::From(place::FIRST + own),
         false => Random::From(own),
     };
@@ -309,16 +309,16 @@ fn mount(stack: &mut ResourceStack, disk: &Disk) -> Result<PathBuf, SystemError>
     Ok(root)
 }
 
-/// Stops the mounted file system from requesting zeroing from a loop device if it can avoid that.
+/// Prevents the mounted file system from asking a loop device for zeroing where it can avoid that.
 fn zero_by_writing(device: &Path) {
     if let Some(name) = device.file_name() {
         let knob = Path::new("/sys/fs/ext4").join(name).join("extent_max_zeroout_kb");
-        // A kernel without this file splits extents in other ways.
+        // A kernel without this file uses other ways to split extents.
         let _ = std::fs::write(knob, "0");
     }
 }
 
-/// Arguments for an ext4 of `size` bytes, or on the whole device, that leaves no background work.
+/// Arguments for an ext4 of `size` bytes, or on the whole device, without background work after its creation.
 fn mkfs(device: &Path, size: Option<u64>) -> Vec<OsString> {
     let options = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
     let mut words: Vec<OsString> =
@@ -337,7 +337,7 @@ fn mkfs_ntfs(device: &Path, size: Option<u64>) -> Vec<OsString> {
     words
 }
 
-/// Opens the device from `offset` on, with at most `len` bytes.
+/// Opens the device at `offset`, limited to `len` bytes.
 pub(super) fn open(
     device: &Path,
     mode: IoMode,

@@ -1,9 +1,9 @@
 //! The location of an arm's disk: a container file on the measured storage, a real partition, or a container
 //! file on such a partition.
 //!
-//! The partition is that of a disk image on the measured storage, with a partition table, behind a loop device. The
-//! container file on it has the same layers below it, plus one file system and one loop device: the difference is the
-//! cost of a container.
+//! The partition is in a disk image with a partition table, which a loop device presents as a disk. The image
+//! is a file on the measured storage. A container file on the partition adds one file system and one loop
+//! device, so the difference is the cost of a container.
 
 use std::fs;
 use std::io::Write as _;
@@ -19,13 +19,13 @@ use crate::{ArmSpec, Setting, SystemError};
 
 const MIB: u64 = 1 << 20;
 
-/// Bytes before the partition, as partitioning programs leave them.
+/// Number of bytes before the partition, as in partitioning programs.
 pub(crate) const FIRST: u64 = MIB;
 
 /// Name of the container in the file system of a partition.
 const FILE: &str = "container";
 
-/// The setting that chooses.
+/// The setting that chooses the location.
 pub(crate) const ON: Setting = Setting {
     name: "on",
     about: "a container file on the target, a partition of a disk image there, or a container file in that partition",
@@ -49,19 +49,19 @@ impl Place {
         }
     }
 
-    /// Bytes of the file on the measured storage for a container or partition of `len` bytes.
+    /// Size in bytes of the file on the measured storage, for a container or partition of `len` bytes.
     pub(crate) fn image(self, len: u64) -> u64 {
         match self {
             Self::Container => len,
             Self::Partition => FIRST + len,
-            // The addition is for ext4's tables and journal.
+            // Extra space for ext4's tables and journal.
             Self::ContainerInPartition => FIRST + (len + len / 16).next_multiple_of(MIB) + 64 * MIB,
         }
     }
 }
 
-/// Sets up the system's storage: `image` itself, or the disk created in it the first time, with `len` bytes and
-/// filled with random data until `stop` is set.
+/// Sets up the system's storage: `image` itself, or the disk in it. The first time, creates the disk with `len`
+/// bytes and fills it with random data until `stop` is set.
 pub(crate) fn bring_up(
     stack: &mut ResourceStack,
     place: Place,
@@ -90,7 +90,8 @@ pub(crate) fn bring_up(
     }
 }
 
-/// Writes a partition table of the kind that every system reads, with one partition over all but the first MiB.
+/// Writes a partition table that every operating system can read, with one partition that covers all but the
+/// first MiB.
 fn write_table(image: &Container) -> Result<(), SystemError> {
     let failed = || SystemError::io("write the partition table of", &image.path);
     let (directory, name) = Directory::of(&image.path).map_err(failed())?;
@@ -99,11 +100,12 @@ fn write_table(image: &Container) -> Result<(), SystemError> {
     file.sync_data().map_err(failed())
 }
 
-/// A master boot record with one partition of `sectors` sectors of type 83 (Linux), with only sector addresses.
+/// A master boot record with one partition of `sectors` sectors and type 83 (Linux), located only by sector
+/// numbers.
 fn table(sectors: u64) -> [u8; 512] {
     let (first, sectors) = ((FIRST / 512) as u32, u32::try_from(sectors).unwrap_or(u32::MAX));
     let mut record = [0; 512];
-    // Cylinders, heads and sectors with the values for "too large".
+    // Cylinders, heads and sectors have the values that mean "too large".
     let entry = [0, 0xfe, 0xff, 0xff, 0x83, 0xfe, 0xff, 0xff];
     record[446..454].copy_from_slice(&entry);
     record[454..458].copy_from_slice(&first.to_le_bytes());
@@ -112,14 +114,14 @@ fn table(sectors: u64) -> [u8; 512] {
     record
 }
 
-/// Whether `path` is a block device, as a partition is.
+/// Whether `path` is a block device, such as a partition.
 pub(crate) fn is_device(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
 }
 
-/// The device on which the disk in `container` is set up: a loop device over a file, with blocks of this many bytes, or
-/// the partition itself.
+/// The device for the disk in `container`: if that is a file, a loop device with this block size in bytes;
+/// otherwise the partition itself.
 pub(crate) fn device(
     stack: &mut ResourceStack,
     container: &Path,

@@ -1,7 +1,7 @@
-//! Stacked file systems that a program serves through FUSE: a directory with ciphertext on the
-//! measured storage, and a mount that shows the plaintext.
+//! Stacked file systems that a program serves through FUSE: a directory with ciphertext on the measured
+//! storage, and a mount that shows the plaintext.
 //!
-//! The differences between the programs are data ([`Program`]); the code here sets up and serves.
+//! [`Program`] describes how the programs differ; the code here sets them up.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::{
 /// Maximum time for a program to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
-/// Such a program; its name is also the system's name.
+/// Such a program. Its name is also that of the system.
 pub(crate) struct Program {
     /// The cipher of a choice; `None` if nothing is encrypted.
     pub(crate) cipher: Option<fn(&Choice) -> &'static str>,
@@ -40,11 +40,11 @@ pub(crate) struct Program {
     pub(crate) serve: fn(&StackedDirs<'_>) -> Invocation,
 }
 
-/// Where to create and serve a volume.
+/// The directories and settings of a volume.
 pub(crate) struct StackedDirs<'a> {
     /// The directory for ciphertext, initially empty.
     pub(crate) ciphertext: &'a Path,
-    /// A directory on the same storage for the state that a program keeps about its volumes.
+    /// A directory on the same storage in which the program stores the state of its volumes.
     pub(crate) memory: &'a Path,
     /// The mount point for the plaintext.
     pub(crate) mount_point: &'a Path,
@@ -60,7 +60,7 @@ impl StackedDirs<'_> {
         self.choice.get(name).copied().unwrap_or_default()
     }
 
-    /// The passphrase in the form that a program reads from its standard input.
+    /// The passphrase in the form in which a program reads it from its standard input.
     pub(crate) fn passphrase(&self) -> Zeroizing<Vec<u8>> {
         secret::line(self.passphrase.as_bytes())
     }
@@ -106,13 +106,13 @@ fn arms(system: &System, selection: &Selection, _: &Features) -> Result<Vec<ArmS
     let role = if program.cipher.is_some() { Role::Encrypted } else { Role::NullLayer };
     let arm = |choice: Choice| ArmSpec {
         cipher: program.cipher.map(|cipher| cipher(&choice)),
-        // File systems accept requests of any size.
+        // These file systems accept requests of any size.
         ..settings::arm(system, &title, role, &choice)
     };
     Ok(settings::choices(system, selection).into_iter().map(arm).collect())
 }
 
-/// Creates a volume, and returns its server.
+/// Creates a volume, and returns the program that serves it.
 pub(crate) fn create(
     program: &Program,
     system: &System,
@@ -151,13 +151,13 @@ pub(crate) fn create(
         Ok(Shown { directory: mount_point.clone(), device: None, daemons: vec![number] })
     };
     let backing = Backing {
-        // The program's state about its volumes is also stored there.
+        // The program also stores the state of its volumes there.
         content: vec![Content::Path(store)],
         tree: Some(ciphertext.clone()),
         random: Random::Mostly,
         beside: Some(memory),
     };
-    // The program's files use the page cache of the target.
+    // The program accesses its files through the target's page cache.
     Ok(Laid { backing, stored: Some(ciphertext), cached: true, open: Box::new(open) })
 }
 

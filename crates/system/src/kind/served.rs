@@ -1,4 +1,5 @@
-//! A container whose plaintext this program serves as one file: no loop device, no file system on it, no root.
+//! A container whose plaintext this program serves as a file, without a loop device, a file system or root
+//! privileges.
 
 use std::sync::Arc;
 
@@ -15,10 +16,10 @@ use crate::{ArmContext, ArmSpec, Backing, Content, PreparedArm, Random, SystemEr
 
 const MIB: u64 = 1 << 20;
 
-/// Opens the plaintext of a container under a key.
+/// Opens the plaintext of a container with a key.
 type Open = fn(&ArmSpec, &[u8], &Container, Tier) -> Result<Arc<dyn BlockDevice>, SystemError>;
 
-/// The way to open such a container.
+/// How to open such a container.
 pub(crate) struct Served {
     /// Generates the credentials of the container.
     pub(crate) secret: fn(&ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError>,
@@ -26,7 +27,7 @@ pub(crate) struct Served {
     pub(crate) open: Open,
 }
 
-/// Bytes of storage that an arm needs with an I/O target of `len` bytes.
+/// Number of bytes of storage that an arm with an I/O target of `len` bytes needs.
 pub(crate) fn footprint(len: u64) -> u64 {
     len.next_multiple_of(MIB)
 }
@@ -51,7 +52,7 @@ pub(crate) fn prepare(
         Ok(Shown { directory, device, daemons: Vec::new() })
     };
     let shown = show(&mut stack)?;
-    // Without a header and a file system, all of it is ciphertext.
+    // Without a header and a file system, the whole file is ciphertext.
     let content = vec![Content::Path(path)];
     let backing = Backing { content, tree: None, random: Random::From(0), beside: None };
     let prepared = PreparedArm::on_stack(shown, context, stack, backing, Box::new(show))?;

@@ -1,5 +1,5 @@
-//! Stacked systems: a directory or a file system on the measured storage, and another one that
-//! shows its plaintext.
+//! Stacked systems: a directory or file system on the measured storage, and another file system that shows its
+//! plaintext.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::resource::ResourceStack;
 use crate::system::System;
 use crate::{ArmContext, ArmSpec, Backing, PreparedArm, SystemError};
 
-/// How such an arm stores its data.
+/// How the arms of such a system store their data.
 pub(crate) enum Stacked {
     /// In a directory, through a program that serves it with FUSE.
     Program(Program),
@@ -17,7 +17,7 @@ pub(crate) enum Stacked {
     Kernel {
         /// Prepares the data on the stack.
         create: Create,
-        /// Whether the data may be in a container with a file system instead of a directory.
+        /// Whether the data can be in a container with a file system instead of a directory.
         contained: bool,
     },
 }
@@ -29,11 +29,11 @@ type Create =
 /// Prepared data; its resources are on the stack.
 pub(crate) struct Laid {
     pub(crate) backing: Backing,
-    /// As [`PreparedArm::stored`].
+    /// The same as [`PreparedArm::stored`].
     pub(crate) stored: Option<PathBuf>,
-    /// Whether it writes through the page cache in any case.
+    /// Whether it always writes through the page cache.
     pub(crate) cached: bool,
-    /// Sets up the plaintext, the first time and again.
+    /// Sets up access to the plaintext, the first time and whenever the arm is reopened.
     pub(crate) open: Reopen,
 }
 
@@ -43,7 +43,7 @@ impl Stacked {
     }
 }
 
-/// Bytes of storage for `len` bytes of files: blocks with tags and padding.
+/// Bytes of storage for `len` bytes of files, including tags and padding.
 pub(crate) fn footprint(len: u64) -> u64 {
     len + len / 8
 }

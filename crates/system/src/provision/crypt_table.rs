@@ -1,4 +1,4 @@
-//! The table of an open dm-crypt device, as dmsetup(8) shows it: without its key.
+//! The table of an open dm-crypt device, in the form in which dmsetup(8) prints it: without the key.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::SystemError;
 use crate::machine::Machine;
 use crate::resource::mapping::program;
 
-/// The program only queries the kernel; if it takes longer, it hangs.
+/// The program only queries the kernel; if it takes longer, it is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Size of a sector in a table, in bytes.
@@ -16,7 +16,7 @@ const SECTOR: u64 = 512;
 /// Reads the table of the device-mapper device `name`.
 ///
 /// # Errors
-/// [`SystemError::Program`] if dmsetup fails, or if the device is not one range under dm-crypt.
+/// [`SystemError::Program`] if dmsetup fails, or if the device is not a single range mapped by dm-crypt.
 pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
     // Without --showkeys it prints zeros for a key.
     let said = program("dmsetup").args(["table", name]).run(&Machine::this(), LIMIT)?;
@@ -52,7 +52,8 @@ fn parse(table: &str) -> Result<CryptTable, String> {
     })
 }
 
-/// A key is shown as hexadecimal digits, or as `:BYTES:TYPE:DESCRIPTION` if it is in the kernel's keyring.
+/// Length of a key in bits. The table contains it as hexadecimal digits, or as `:BYTES:TYPE:DESCRIPTION` if it
+/// is in the kernel's keyring.
 fn key_bits(key: &str) -> Option<u32> {
     match key.strip_prefix(':') {
         Some(in_keyring) => Some(in_keyring.split(':').next()?.parse::<u32>().ok()? * 8),

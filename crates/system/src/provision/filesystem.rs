@@ -1,4 +1,4 @@
-//! File systems on real disks: creates, mounts and unmounts them with the programs of the system.
+//! File systems on real disks: creates, mounts and unmounts them with the system's own programs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,19 +19,20 @@ use crate::resource::place::unmount_at;
 /// too small.
 pub fn make(kind: FileSystemKind, device: &Path) -> Result<(), SystemError> {
     let (program, options): (_, &[&str]) = match kind {
-        // -F, -f, -I: allow a file, or a device without partitions, as the user requested.
+        // -F, -f, -I: allow a file, or a device without partitions, because the user requested it.
         FileSystemKind::Ext4 => ("mkfs.ext4", &["-q", "-F", "-E", "nodiscard"]),
         FileSystemKind::Xfs => ("mkfs.xfs", &["-q", "-f", "-K"]),
         FileSystemKind::Btrfs => ("mkfs.btrfs", &["-q", "-f", "-K"]),
         FileSystemKind::Vfat => ("mkfs.vfat", &["-I"]),
         FileSystemKind::Exfat => ("mkfs.exfat", &[]),
-        // -F: a file is not a block device. -f: does not write zeros to all of it.
+        // -F: allows a file instead of a block device. -f: does not write zeros to all of it.
         FileSystemKind::Ntfs => ("mkfs.ntfs", &["-q", "-F", "-f"]),
     };
     run(program, options.iter().map(AsRef::as_ref).chain([device.as_os_str()])).map(drop)
 }
 
-/// Creates an ext4 on `device` that leaves no background work, which would disturb a measurement.
+/// Creates an ext4 file system on `device` without background work after its creation, which would disturb a
+/// measurement.
 ///
 /// # Errors
 /// [`SystemError::Program`].
@@ -39,7 +40,7 @@ pub fn make_settled(device: &Path) -> Result<(), SystemError> {
     make_settled_with(None, device)
 }
 
-/// The same with an additional feature, such as `encrypt` (ext4(5)).
+/// The same with an additional ext4 feature, such as `encrypt` (ext4(5)).
 pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<(), SystemError> {
     let settled = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
     let mut options = vec!["-q", "-F", "-E", settled, "-m", "0"];
@@ -51,8 +52,8 @@ pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<
 
 /// Mounts `device` at `directory` with mount(8), which detects the type.
 ///
-/// The creator of the file system chose the owners and modes in it, so set-user-ID programs and device nodes are
-/// disabled. `options` come last and override these: `suid,dev` allows both.
+/// Set-user-ID programs and device nodes are disabled, because the creator of the file system chose its owners
+/// and modes. `options` come last and can override this: `suid,dev` allows both.
 pub(crate) fn mount(
     device: &Path,
     directory: &Path,
@@ -81,13 +82,13 @@ pub fn unmount(directory: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// Whether something in the mount at `directory` is in use. Writes nothing, so it does not wait.
+/// Whether a file or directory in the mount at `directory` is in use. Writes nothing, so it does not wait.
 ///
 /// # Errors
 /// [`SystemError::Io`].
 pub fn is_in_use(directory: &Path) -> Result<bool, SystemError> {
     use rustix::io::Errno;
-    // The kernel marks an unused mount, and does not unmount it at the first call (umount(2)).
+    // The first call only marks an unused mount; the kernel does not unmount it (umount(2)).
     match unmount_at(directory, UnmountFlags::EXPIRE) {
         Err(Errno::BUSY) => Ok(true),
         Ok(()) | Err(Errno::AGAIN) => Ok(false),
@@ -95,7 +96,7 @@ pub fn is_in_use(directory: &Path) -> Result<bool, SystemError> {
     }
 }
 
-/// Retries `act` for two seconds while something is in use.
+/// Retries `act` for up to two seconds while a resource is in use.
 pub(crate) fn once_let_go(
     mut act: impl FnMut() -> Result<(), SystemError>,
 ) -> Result<(), SystemError> {

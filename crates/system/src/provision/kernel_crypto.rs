@@ -1,4 +1,4 @@
-//! The kernel's drivers of ciphers: which one runs an algorithm that is in use.
+//! The kernel's cipher drivers: which one is used for an algorithm.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs::{self, File, OpenOptions};
@@ -8,17 +8,18 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use cryptbench_catalog::BETWEEN_DRIVERS;
 use rustix::fs::OFlags;
 
-/// Drivers that a kernel file system or device accepts.
+/// Drivers that a kernel file system or device can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepts {
-    /// Any driver, as dm-crypt does.
+    /// Any driver, as in dm-crypt.
     Any,
     /// Only synchronous drivers, as in fs/crypto (`FSCRYPT_CRYPTOAPI_MASK`).
     Synchronous,
 }
 
-/// The drivers of the algorithms `names`, such as `xts(aes)`, in this order and each once, joined by ` + `; `None` unless
-/// all are known. The kernel lists a driver once its algorithm has been used since boot.
+/// The drivers for the algorithms `names`, such as `xts(aes)`, in this order and without duplicates, joined by
+/// ` + `; `None` unless all are known. The kernel lists a driver only if its algorithm has been used since
+/// boot.
 pub(crate) fn in_use(names: &[&str], accepts: Accepts) -> Option<String> {
     let crypto = fs::read_to_string("/proc/crypto").ok()?;
     let mut drivers: Vec<String> = Vec::new();
@@ -31,7 +32,7 @@ pub(crate) fn in_use(names: &[&str], accepts: Accepts) -> Option<String> {
     (!drivers.is_empty()).then(|| drivers.join(BETWEEN_DRIVERS))
 }
 
-/// The drivers of a cipher or cascade of [`cryptbench_cipher`] in XTS, as dm-crypt has them.
+/// The drivers that dm-crypt uses for a cipher or cascade of [`cryptbench_cipher`] in XTS.
 pub(crate) fn of_xts(cipher: &str) -> Option<String> {
     let names = xts_names(cipher);
     in_use(&names.iter().map(String::as_str).collect::<Vec<_>>(), Accepts::Any)
@@ -44,8 +45,8 @@ fn xts_names(cipher: &str) -> Vec<String> {
     named.map(|part| format!("xts({part})")).collect()
 }
 
-/// The kernel's driver for the algorithm `name`: of the accepted ones, the one with the highest priority in
-/// `crypto`, the text of `/proc/crypto`.
+/// The kernel's driver for the algorithm `name`: the accepted one with the highest priority in `crypto`, the
+/// text of `/proc/crypto`.
 pub(crate) fn driver(crypto: &str, name: &str, accepts: Accepts) -> Option<String> {
     let drivers = crypto.split("\n\n").filter_map(|entry| {
         let field = |key: &str| {
@@ -61,9 +62,9 @@ pub(crate) fn driver(crypto: &str, name: &str, accepts: Accepts) -> Option<Strin
     drivers.max_by_key(|(priority, _)| *priority).map(|(_, driver)| driver.to_owned())
 }
 
-/// The driver that fs/crypto reported for `mode`, such as `AES-256-XTS`: it logs that once after boot, when the
-/// mode is first used (fs/crypto/keysetup.c). `None` if the log has lost the line, or this user may not read
-/// it.
+/// The driver that fs/crypto reported for `mode`, such as `AES-256-XTS`. The kernel logs it once after boot,
+/// when the mode is first used (fs/crypto/keysetup.c). `None` if the log no longer contains the line, or this
+/// user must not read the log.
 pub(crate) fn logged_by_fscrypt(mode: &str) -> Option<String> {
     in_log(&kernel_log()?, mode)
 }
@@ -74,7 +75,7 @@ fn in_log(log: &str, mode: &str) -> Option<String> {
     line.1.split_once('"').map(|(driver, _)| driver.to_owned())
 }
 
-/// The rest of the kernel's log. Each read returns one record.
+/// The remaining text of the kernel's log. Each read returns one record.
 fn kernel_log() -> Option<String> {
     const LONGEST: usize = 8192;
     let flags = OFlags::NONBLOCK.bits().cast_signed();

@@ -1,4 +1,4 @@
-//! The state of the machine for setting up resources: mounts, processes, signatures, directories.
+//! The state of the machine that matters for setting up resources: mounts, processes, signatures, directories.
 
 mod crypt_table;
 mod dm_crypt;

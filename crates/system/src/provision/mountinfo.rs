@@ -14,7 +14,7 @@ pub struct MountEntry {
     pub mountpoint: PathBuf,
     /// Its type, such as `ext4` or `fuse.cryptbench`.
     pub file_system: String,
-    /// The mounted device, or a name chosen by the file system. Bytes that are not UTF-8 are replaced.
+    /// The mounted device, or a name that the file system chose. Bytes that are not UTF-8 are replaced.
     pub source: String,
 }
 
@@ -29,7 +29,7 @@ impl From<Mount> for MountEntry {
     }
 }
 
-/// All mounts, the latest last.
+/// All mounts, the most recent last.
 ///
 /// # Errors
 /// If the system does not report its mounts.

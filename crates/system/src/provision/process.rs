@@ -1,4 +1,4 @@
-//! Server processes: identified by number and start time, stopped, and found again after a kill.
+//! Server processes: identifies them by number and start time, stops them, and finds those of a killed run.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs;
@@ -15,11 +15,11 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 
 use crate::resource::Identity;
 
-/// Time for a program to write back its data after being asked to exit.
+/// Time for a program to write back its data after it was asked to exit.
 pub(crate) const GRACE: Duration = Duration::from_secs(60);
 
-/// A program that is idle for this long after its mount is gone has written back its data. It is then asked to exit;
-/// all of that takes less than a second.
+/// If a program is idle for this long after its mount is gone, it has written back its data. It is then asked
+/// to exit, which takes less than a second.
 const IDLE: Duration = Duration::from_millis(750);
 
 /// The identity of a process: its number, and its start time in clock ticks since boot.
@@ -29,7 +29,7 @@ pub(crate) fn identity(process: u32) -> Option<Identity> {
 }
 
 /// The process that a killed run started as `program` with the unique `argument`: the one with the recorded
-/// identity or, without one, this user's process with that program and argument.
+/// identity. Without an identity, the process of this user with that program and argument.
 pub(crate) fn of_dead_run(
     program: &str,
     argument: &Path,
@@ -53,19 +53,19 @@ fn runs(process: u32, program: &str, argument: &Path) -> bool {
     let Ok(line) = fs::read(format!("{proc}/cmdline")) else { return false };
     let mut words = line.split(|&b| b == 0);
     let is_program = |word: &&[u8]| word.rsplit(|&b| b == b'/').next() == Some(program.as_bytes());
-    // The command line of a script begins with its interpreter.
+    // The command line of a script starts with its interpreter.
     own && words.clone().take(2).any(|w| is_program(&w))
         && words.any(|w| is_or_sets(w, argument.as_os_str().as_bytes()))
 }
 
-/// Whether a word is `value`, or an option set to it, as in `mountpoint=value`.
+/// Whether a word is `value` itself, or an option with that value, as in `mountpoint=value`.
 fn is_or_sets(word: &[u8], value: &[u8]) -> bool {
     word.strip_suffix(value).is_some_and(|rest| rest.is_empty() || rest.ends_with(b"="))
 }
 
-/// Waits at most `limit` for `child` to end.
+/// Waits up to `limit` for `child` to exit.
 pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    // A child that has been waited for no longer has a process number.
+    // A child that has already been waited for no longer has a process number.
     if let Some(status) = child.try_wait()? {
         return Ok(Some(status));
     }
@@ -73,8 +73,8 @@ pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Opti
     if has_ended(&handle, limit) { child.wait().map(Some) } else { Ok(None) }
 }
 
-/// The same, but gives up once the child is idle. A program serves its mount as long as another mount
-/// namespace, such as that of a container started in the meantime, still has it.
+/// The same, but stops waiting when the child is idle. A program serves its mount for as long as another mount
+/// namespace, such as that of a container started in the meantime, has a copy of it.
 pub(crate) fn wait_while_busy(
     child: &mut Child,
     limit: Duration,
@@ -99,7 +99,7 @@ fn work(process: u32) -> Option<u64> {
     let mut ticks = 0;
     for thread in fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten() {
         let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
-        // The name may have spaces.
+        // The name may contain spaces.
         let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
         if fields.first() == Some(&"D") {
             return None;
@@ -109,19 +109,20 @@ fn work(process: u32) -> Option<u64> {
     Some(ticks)
 }
 
-/// Kills a child and everything that it started in its process group.
+/// Kills a child and all processes in its process group.
 pub(crate) fn kill_group(child: &mut Child) {
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// Stops a process of a killed run: waits for it, then asks it to exit with a signal, then kills it.
+/// Stops a process of a killed run: waits for it to exit, then asks it to exit with a signal, and finally kills
+/// it.
 pub(crate) fn end(process: Identity) -> io::Result<()> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     let pid = Pid::from_raw(process.device as i32).ok_or_else(gone)?;
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
-    // The handle reserves the number; the identity must be checked while it is held.
+    // The handle reserves the process number, so the identity must be checked while the handle is open.
     if identity(process.device as u32) != Some(process) || has_ended(&handle, GRACE / 12) {
         return Ok(());
     }

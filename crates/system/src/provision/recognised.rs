@@ -1,4 +1,4 @@
-//! Contents that this program itself recognises on a device, by libblkid's names.
+//! Contents that this program recognises on a device without other programs, with libblkid's names.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ pub struct Signature {
     pub offset: u64,
 }
 
-/// The content of the file or device at `path`, if libblkid has a name for it: by its start, or otherwise by
-/// its end.
+/// The content of the file or device at `path`, recognised at its start or, failing that, at its end, if
+/// libblkid has a name for it.
 ///
 /// # Errors
 /// [`SystemError::Io`] if it cannot be read.

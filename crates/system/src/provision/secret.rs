@@ -1,4 +1,4 @@
-//! Secrets of a run: drawn at random, wiped when dropped, passed to programs through a pipe.
+//! Secrets of a run: generated at random, wiped when dropped, and passed to programs through a pipe.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub(crate) fn passphrase() -> Zeroizing<String> {
     digits
 }
 
-/// A passphrase as a line, the form that programs read from their standard input.
+/// A passphrase as a line, as programs read it from their standard input.
 pub(crate) fn line(passphrase: &[u8]) -> Zeroizing<Vec<u8>> {
     let mut line = Zeroizing::new(Vec::with_capacity(passphrase.len() + 1));
     line.extend_from_slice(passphrase);
@@ -27,7 +27,7 @@ pub(crate) fn line(passphrase: &[u8]) -> Zeroizing<Vec<u8>> {
 /// Random bytes.
 ///
 /// # Panics
-/// If the kernel's generator fails, which does not happen after its first success.
+/// If the kernel's generator fails, which cannot happen after its first success.
 pub(crate) fn random_key(len: usize) -> Zeroizing<Vec<u8>> {
     let mut key = Zeroizing::new(vec![0; len]);
     getrandom::fill(&mut key).expect("the kernel's random generator answers");

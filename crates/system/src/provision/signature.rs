@@ -1,4 +1,4 @@
-//! Detects the contents of a device by the signatures that libblkid knows.
+//! Detects the contents of a device by the signatures that libblkid recognises.
 
 use std::path::Path;
 
@@ -8,15 +8,14 @@ use crate::machine::Machine;
 use crate::provision::recognised::{Signature, recognised};
 use cryptbench_catalog::Remedy;
 
-/// Time limit for wipefs(8) in seconds: a disk with bad sectors answers slowly.
+/// Time limit for wipefs(8): a disk with bad sectors responds slowly.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
 
-/// All signatures on the file or device at `path`; a signature at several offsets appears several
-/// times. An empty list means that no known signature was found, not that there is no data: a
-/// VeraCrypt volume has none.
+/// All signatures on the file or device at `path`; a signature at several offsets appears several times. An
+/// empty list means that no known signature was found, not that there is no data: a VeraCrypt volume has none.
 ///
-/// Uses wipefs(8), which lists all signatures, unlike blkid. If it finds none, adds the result of our own
-/// detection.
+/// Uses wipefs(8), which lists all signatures, unlike blkid. If it finds none, this program's own detection is
+/// used.
 ///
 /// # Errors
 /// [`SystemError::Program`] if wipefs is missing or fails, because the contents are then unknown.

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_os::{Writers, renamed_by};
 
-/// The directory of root's journals, for any home directory: `sudo` and a root login use different
+/// The directory of root's journals, regardless of the home directory: `sudo` and a root login use different
 /// ones, but each must find what the other mounted.
 const OF_ROOT: &str = "/var/lib/cryptbench";
 
 /// Directories that may contain journals, the preferred one first.
 ///
-/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private directory
-/// in the temporary directory for users without a writable home. Cleaning up and unmounting searches all of them. For
-/// root, directories in which another user could rename anything are omitted, such as the home that `sudo` may leave in
-/// the environment, because cleanup removes everything that a journal lists.
+/// `$XDG_STATE_HOME/cryptbench`; for root `/var/lib/cryptbench`; `~/.local/state/cryptbench`; and a private
+/// directory in the temporary directory for users without a writable home. Cleanup and unmounting search all of
+/// them. Cleanup removes everything that a journal lists. For root, directories in which another user could
+/// rename anything are therefore omitted, such as the home directory that `sudo` may leave in the environment.
 pub fn state_directories() -> Vec<PathBuf> {
     let root = rustix::process::getuid().is_root();
     let chosen = env::var_os("XDG_STATE_HOME").is_some_and(|dir| Path::new(&dir).is_absolute());
@@ -33,12 +33,13 @@ fn is_roots_own(directory: &Path) -> bool {
     there.next().is_some_and(|way| matches!(renamed_by(way, 0, Writers::Owner), Ok(None)))
 }
 
-/// The existing ones that only this user can have written to.
+/// The existing state directories to which only this user can have written.
 pub fn trusted_state_directories() -> Vec<PathBuf> {
     state_directories().into_iter().filter(|dir| trusted(dir)).collect()
 }
 
-/// Adds root's own directory to `found`: at the start, unless the variable specifies another one.
+/// Adds root's own directory to `found`: at the start or, if the environment variable specifies a directory,
+/// after that one.
 fn with_roots(mut found: Vec<PathBuf>, root: bool, chosen: bool) -> Vec<PathBuf> {
     if root {
         found.insert(usize::from(chosen), OF_ROOT.into());
@@ -46,16 +47,16 @@ fn with_roots(mut found: Vec<PathBuf>, root: bool, chosen: bool) -> Vec<PathBuf>
     found
 }
 
-/// The directory for records: the first writable one of `$XDG_DATA_HOME/cryptbench` and its fallbacks. Root
-/// uses none in which another user could rename anything, as for journals.
+/// The directory for records: the first writable one of `$XDG_DATA_HOME/cryptbench` and its fallbacks. As for
+/// journals, root does not use a directory in which another user could rename anything.
 pub fn data_directory() -> Option<PathBuf> {
     let root = rustix::process::getuid().is_root();
     let mut fit = candidates("XDG_DATA_HOME", ".local/share").into_iter();
     fit.find(|directory| (!root || is_roots_own(directory)) && make_private(directory))
 }
 
-/// A private directory for mounts that does not survive a reboot: below `/run` for root,
-/// `$XDG_RUNTIME_DIR` for others, or the temporary directory.
+/// A private directory for mounts that does not survive a reboot: below `/run` for root, in `$XDG_RUNTIME_DIR`
+/// for other users, or in the temporary directory.
 pub fn runtime_directory() -> Option<PathBuf> {
     let root = rustix::process::geteuid().is_root().then(|| PathBuf::from("/run/cryptbench"));
     let user = env::var_os("XDG_RUNTIME_DIR").map(|d| PathBuf::from(d).join("cryptbench"));
@@ -83,8 +84,8 @@ fn candidates(variable: &str, below_home: &str) -> Vec<PathBuf> {
 
 /// Creates `dir` for this user only, or accepts it if this user owns it and can write to it.
 ///
-/// Ownership matters in the shared temporary directory: another user who could write a journal could make
-/// cleanup delete any file.
+/// Ownership matters in the shared temporary directory: another user who could write a journal could cause
+/// cleanup to delete any file.
 pub(crate) fn make_private(dir: &Path) -> bool {
     if fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).is_err() {
         return false;

@@ -1,5 +1,5 @@
-//! ZFS's information about its encryption (not contained in the kernel's list of mounts) and about the code that it
-//! runs.
+//! ZFS's information about its encryption, which the kernel's list of mounts does not contain, and about its
+//! cipher code.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::command::Invocation;
 use crate::machine::Machine;
 
-/// The program replies from memory; if it takes longer, it hangs.
+/// The program answers from memory; if it takes longer, it is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The cipher of `dataset` (zfsprops(7), `encryption`); `None` if it is not encrypted, or the program does not
@@ -29,10 +29,10 @@ fn property(dataset: &str, name: &str) -> Option<String> {
     Some(said.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The modules with ZFS's ciphers: its own since OpenZFS 2.2, before that a separate one.
+/// The modules with ZFS's ciphers: `zfs` itself since OpenZFS 2.2, and before that a separate module.
 const MODULES: [&str; 2] = ["zfs", "icp"];
 
-/// The code for AES and for GCM, from the fastest on: `fastest` uses the first that the machine supports
+/// The implementations of AES and GCM, fastest first: `fastest` selects the first that the machine supports
 /// (OpenZFS, module/icp/algs/aes/aes_impl.c and algs/modes/gcm.c).
 const AES: [&str; 3] = ["aesni", "x86_64", "generic"];
 const GCM: [&str; 4] = ["avx2", "avx", "pclmulqdq", "generic"];
@@ -49,7 +49,8 @@ pub(crate) fn zfs_driver(dataset: &str) -> Option<String> {
     }
 }
 
-/// The value of a parameter among `known`: its text is `cycle [fastest] generic x86_64 aesni`.
+/// The value of a parameter, which must be one of `known`. The parameter's text is `cycle [fastest] generic
+/// x86_64 aesni`.
 fn in_use(parameter: &str, known: &[&str]) -> Option<String> {
     let loaded = Machine::this().loaded;
     let file = |module: &str| loaded.join(module).join("parameters").join(parameter);

@@ -20,7 +20,7 @@ pub struct BindMount {
 }
 
 impl BindMount {
-    /// Mounts the open directory `held`, which was created as `path`, at `mount_point`.
+    /// Mounts the open directory `held`, which was created at `path`, on `mount_point`.
     pub(super) fn create(
         stack: &mut ResourceStack,
         held: &Directory,

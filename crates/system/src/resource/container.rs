@@ -1,4 +1,4 @@
-//! Files that contain an arm's own disk, filled with random data before use.
+//! Files that contain an arm's own disk and are filled with random data before use.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -26,11 +26,11 @@ pub(crate) struct Container {
     pub(crate) len: u64,
 }
 
-/// Creates a file of `len` bytes for a file system, or uses the one reserved at `path`, and fills it with random data
-/// until the context requests a stop.
+/// Creates a file of `len` bytes for a file system, or uses the one reserved at `path`, and fills it with
+/// random data unless the context requests a stop.
 ///
-/// It is not filled with workload data: in areas that the file system never writes, its marker would look like
-/// plaintext.
+/// Workload data is not used for that: its marker would look like plaintext in areas that the file system never
+/// writes.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     path: &Path,
@@ -51,7 +51,7 @@ pub(crate) fn create(
     filled(&file, path, len, context.stop)
 }
 
-/// The same at a location that is removed with all its contents.
+/// The same in a directory that is removed with all its contents.
 pub(crate) fn make(path: &Path, len: u64, stop: &AtomicBool) -> Result<Container, SystemError> {
     let made =
         Directory::of(path).and_then(|(directory, name)| directory.create_file(&name, 0o600));
@@ -64,22 +64,22 @@ fn filled(
     len: u64,
     stop: &AtomicBool,
 ) -> Result<Container, SystemError> {
-    // A reserved file is already complete.
+    // A reserved file is already allocated completely.
     allocate(file, 0..len, path)?;
     let (file, mode) = go_direct(file);
     fill_at_random(&file, len, path, stop)?;
     Ok(Container { path: path.to_owned(), mode, len })
 }
 
-/// Bytes per write, and bytes per tweak.
+/// Number of bytes per write, which is also the number of bytes per tweak.
 const BLOCK: usize = 1 << 20;
 const UNIT: usize = 4096;
 
-/// A write that takes longer is followed by smaller ones, of at least this many bytes.
+/// After a write that takes longer, smaller ones of at least this many bytes are used.
 const PATIENCE: Duration = Duration::from_millis(300);
 const LEAST_BLOCK: usize = 64 << 10;
 
-/// AES-256-XTS with a key that is generated here and discarded: over zeros it produces bytes that are
+/// AES-256-XTS with a key that is generated here and then discarded. From zeros it produces bytes that are
 /// indistinguishable from random ones, many times faster than the kernel's generator.
 fn keystream() -> Result<Box<dyn SectorCipher>, SystemError> {
     let cipher = cryptbench_cipher::find("aes-256-xts")?;
@@ -111,7 +111,7 @@ fn fill_at_random(
         keystream.encrypt(at / UNIT as u64, &zeros[..part], &mut block[..part]);
         let began = Instant::now();
         file.write_all_at(&block[..part], at).map_err(failed())?;
-        // A slow disk takes a second per block, during which nothing could stop it.
+        // A slow disk needs a second for a block, during which the run could not be stopped.
         if began.elapsed() > PATIENCE {
             at_once = (at_once / 2).max(LEAST_BLOCK);
         }

@@ -1,5 +1,5 @@
-//! Programs that work for a run or serve a FUSE file system: started, awaited, stopped, and found again after a
-//! kill.
+//! Programs that do some work for a run or serve a FUSE file system: started, awaited, stopped, and found after
+//! the run was killed.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs::File;
@@ -23,25 +23,25 @@ use crate::machine::Machine;
 use crate::provision::mountinfo::{MountEntry, mount_at};
 use crate::provision::{filesystem, process};
 
-/// The type of a mount if its program sets none.
+/// The type of a mount whose program does not set one.
 const UNNAMED: &str = "fuse";
 
-/// A working or serving program, started as a child.
+/// A program started as a child, which does some work or serves a file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Daemon {
     /// Its name.
     pub program: String,
-    /// Absolute path of the file that it creates or of its mount point. The path is one of its
-    /// arguments and unique to the run.
+    /// Absolute path of the file that it creates, or of its mount point. The path is one of its arguments and
+    /// is unique to the run.
     pub path: PathBuf,
 }
 
-/// When a serving program ends.
+/// When a server program exits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// When its mount is gone.
     Unmounted,
-    /// When it is asked to exit; it then unmounts its file system.
+    /// When it is asked to exit; it first unmounts its file system.
     Asked,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct Served {
     ends: Ends,
 }
 
-/// Runs a program that creates a volume at `path`, one of its arguments.
+/// Runs a program that creates a volume at `path`, which is one of its arguments.
 ///
-/// It is in the journal while it runs, because it would outlive a killed run and continue to write.
+/// The program is in the journal while it runs, because it would outlive a killed run and continue to write.
 pub(crate) fn run_to_its_end(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -84,8 +84,8 @@ pub(crate) fn run_to_its_end_within(
     ended.and(gone)
 }
 
-/// Starts a program that serves a file system of type `file_system` at the mount point `path`,
-/// waits for the mount, and returns the process number.
+/// Starts a program that serves a file system of type `file_system` at the mount point `path`, and waits for
+/// the mount. Returns the process number.
 pub(crate) fn serve(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -97,8 +97,8 @@ pub(crate) fn serve(
     serve_until(Ends::Unmounted, stack, program, invocation, path, file_system, machine)
 }
 
-/// Lets a program serve plaintext as a file that is itself a FUSE mount. Returns the file and the
-/// process number. `invocation` gets the mount point.
+/// Starts a program that serves plaintext as a file, which is itself a FUSE mount. Returns the file and the
+/// process number. `invocation` receives the mount point.
 pub(crate) fn serve_file(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -150,7 +150,7 @@ impl Resource for Daemon {
     fn destroy(&self, live: &mut Served, _: Option<Identity>) -> Result<(), SystemError> {
         let Served { running: Some(Running { child, .. }), ends } = live else { return Ok(()) };
         let failed = SystemError::io("wait for the exit of the server process of", &self.path);
-        // A program that exits voluntarily writes back its data.
+        // A program that exits by itself has written back its data.
         let alone = *ends == Ends::Unmounted
             && process::wait_while_busy(child, process::GRACE).map_err(failed)?.is_some();
         if !alone {
@@ -167,14 +167,14 @@ impl Resource for Daemon {
                 process::kill_group(child);
             }
         }
-        // It may have mounted after the search for its mount, or exited without unmounting.
+        // It may have mounted after its mount was searched for, or exited without unmounting.
         if serves_at(&self.path) { unmount_dead(&self.path) } else { Ok(()) }
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
         let found = process::of_dead_run(&self.program, &self.path, identity)?;
         let ended = process::end(found);
-        // A program killed before it had mounted may have mounted after the search for its mount.
+        // A program that was killed early may have mounted after its mount was searched for.
         if ended.is_ok() && serves_at(&self.path) {
             return removed(unmount_dead(&self.path));
         }
@@ -182,7 +182,7 @@ impl Resource for Daemon {
     }
 }
 
-/// Whether a program has mounted something there.
+/// Whether a program has mounted a file system there.
 fn serves_at(path: &Path) -> bool {
     mount_at(path).is_some_and(|m| m.file_system == UNNAMED || m.file_system.starts_with("fuse."))
 }
@@ -220,7 +220,7 @@ fn wait_until_mounted(
         if let Some(status) = status {
             return Err(daemon.ended(status));
         }
-        // Key derivation takes CryFS minutes on a slow CPU.
+        // Checked here because CryFS needs minutes for key derivation on a slow CPU.
         if stop.load(Ordering::Relaxed) {
             return Err(SystemError::Stopped);
         }
@@ -236,8 +236,8 @@ fn wait_until_mounted(
     }
 }
 
-/// Whether the file system at `path` responds within `limit`. A call to a hanging one returns when
-/// its daemon is killed.
+/// Whether the file system at `path` responds within `limit`. A call to one that hangs returns when its daemon
+/// is killed.
 fn answers(path: &Path, limit: Duration) -> bool {
     let (answer, answered) = channel();
     let path = path.to_owned();

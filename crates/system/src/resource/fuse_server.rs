@@ -1,4 +1,4 @@
-//! FUSE mounts that this process serves, or a child of it.
+//! FUSE mounts that this process or one of its children serves.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use crate::provision::filesystem;
 use crate::provision::mountinfo::{MountEntry, mount_at};
 use crate::transport::Transport;
 
-/// How long a server whose parent was killed may take to exit.
+/// Maximum time for a server to exit after its parent was killed.
 const ORPHANED: Duration = Duration::from_secs(2);
 
-/// A FUSE mount that this process serves, or a child of it.
+/// A FUSE mount that this process or one of its children serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FuseMount {
     /// Absolute path of the mount point.
     pub path: PathBuf,
 }
 
-/// The server. If dropped while the mount still exists, it continues to serve as long as this process runs.
+/// The server. If this is dropped while the mount still exists, the server runs as long as this process.
 /// Stopping it would detach the mount, and the loop device on its file could then no longer be identified.
 pub(crate) enum Serving {
     Here(Option<Server>),
     /// A child serves it.
     There(Mounted),
-    /// The same mount, visible on another user's directory.
+    /// The same mount, made visible at another user's directory.
     Placed(Arc<Place>),
 }
 
@@ -55,7 +55,7 @@ impl Drop for Serving {
     }
 }
 
-/// Serves `device` as a file in a mount at `path`, and returns the file, and how requests arrive.
+/// Serves `device` as a file in a mount at `path`. Returns the file, and the transport of its requests.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     device: Arc<dyn BlockDevice>,
@@ -74,7 +74,8 @@ pub(crate) fn create(
     Ok((file, transport))
 }
 
-/// Mounts at `path` the file system that a child will serve; returns the file, and the connection for the child.
+/// Mounts the file system that a child will serve at `path`. Returns the file, and the connection for the
+/// child.
 pub(crate) fn create_for_child(
     stack: &mut ResourceStack,
     path: &Path,

@@ -1,10 +1,10 @@
-//! The journal of a run. It records each resource before it is created, and its identity
-//! afterwards, so that the left-overs of a killed run can be found, recognised and removed.
+//! The journal of a run. It records each resource before the resource is created, and its identity afterwards,
+//! so that the left-overs of a killed run can be found, identified and removed.
 //!
-//! A run has one journal, a file of JSON lines. They are numbered in order of creation and undone from the
-//! highest number down. A path that is not Unicode is written so that its bytes can be read again
-//! ([`text_of_path`]). The journal is locked while its run is active. The kernel drops the lock when the
-//! process exits in any way, so a journal that can be locked belongs to a killed run.
+//! A run has one journal, a file of JSON lines. Resources are numbered in the order of creation and removed in
+//! reverse order. A path that is not Unicode is written in a form from which its bytes can be recovered
+//! ([`text_of_path`]). The journal is locked while its run is active. The kernel releases the lock however the
+//! process exits, so a journal that can be locked belongs to a killed run.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -59,7 +59,7 @@ impl Line {
         serde_json::to_vec(&self)
     }
 
-    /// `None` for a line that a kill truncated.
+    /// `None` if a kill truncated the line.
     fn read(text: &str) -> Option<Self> {
         let mut line: Self = serde_json::from_str(text).ok()?;
         let restore = |path: &mut PathBuf| {
@@ -72,7 +72,8 @@ impl Line {
     }
 }
 
-/// The journal of this run. Clones write to the same file; the last of them removes it if everything is undone.
+/// The journal of this run. Clones write to the same file, and the last one to be dropped removes it if all
+/// resources were removed.
 #[derive(Clone)]
 pub struct Journal {
     open: Arc<Mutex<Open>>,
@@ -91,12 +92,12 @@ impl Journal {
     /// Creates and locks the journal of the run `run_id` in the first usable state directory.
     ///
     /// # Errors
-    /// [`SystemError::Target`] if no directory for it is writable, otherwise [`SystemError::Io`].
+    /// [`SystemError::Target`] if no state directory is writable, otherwise [`SystemError::Io`].
     pub fn create(run_id: &str) -> Result<Self, SystemError> {
         Self::create_in(&state_directories(), run_id)
     }
 
-    /// The same with a subject, by which [`living`] finds it.
+    /// The same with a subject, with which [`living`] lists it.
     ///
     /// # Errors
     /// Those of [`create`](Self::create).
@@ -133,7 +134,7 @@ impl Journal {
         })
     }
 
-    /// Records that `what` is about to be created, and returns its number. Call it before creation.
+    /// Records that `what` is about to be created, and returns its number. Must be called before the creation.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -148,7 +149,7 @@ impl Journal {
         Ok(id)
     }
 
-    /// Records the identity of the resource with number `id`. Call it right after creation.
+    /// Records the identity of the resource with number `id`. Must be called immediately after the creation.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -157,7 +158,7 @@ impl Journal {
         self.held().append(Line::Made { id, identity })
     }
 
-    /// Records that the resource does not exist any more.
+    /// Records that the resource no longer exists.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -190,7 +191,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // If resources remain, cleanup needs the journal, so it stays.
+        // If resources remain, the journal stays, because cleanup needs it.
         if self.there == 0 {
             let _ = self.directory.held().remove_file(&self.name);
         }
@@ -202,7 +203,7 @@ impl Drop for Open {
 pub struct Living {
     /// Process number.
     pub process: u32,
-    /// The target of its work.
+    /// The target on which it works.
     pub subject: PathBuf,
     /// Its existing resources, the latest first.
     pub resources: Vec<AnyResource>,
@@ -211,7 +212,7 @@ pub struct Living {
 }
 
 impl Living {
-    /// Whether it has exited since: its journal is then gone or no longer locked.
+    /// Whether it has exited since it was listed: its journal is then gone or no longer locked.
     pub fn has_ended(&self) -> bool {
         let found = Journals::open(&self.state).and_then(|journals| journals.look(&self.journal));
         !matches!(found, Some(Found::Living { .. }))
@@ -247,7 +248,7 @@ pub(super) fn owner(text: &str) -> Option<(u32, PathBuf)> {
 /// The resources that were not undone, highest number first.
 pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
     let mut left: Vec<(u32, AnyResource, Option<Identity>)> = Vec::new();
-    // A kill may have truncated the last line. A line that does not parse was not acted upon.
+    // A kill may have truncated the last line. A line that cannot be parsed was not acted on.
     for line in text.lines().filter_map(Line::read) {
         match line {
             Line::Intent { id, what } => left.push((id, what, None)),
@@ -264,7 +265,8 @@ pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
 
 #[cfg(test)]
 impl Journal {
-    /// Releases the lock like a killed process, without cleaning up. Returns the file; it can then be locked.
+    /// Releases the lock without cleaning up, as if the process had been killed. Returns the file, which can
+    /// then be locked.
     pub(super) fn killed(self) -> File {
         use std::os::fd::AsRawFd as _;
         let mut open = self.held();

@@ -1,8 +1,8 @@
-//! The directory of a user's journals, held open: everything read there was written by that user.
+//! The directory of a user's journals, held open. Everything read from it was written by that user.
 //!
 //! A journal lists what to remove. Anyone who could write one, or redirect the reader to another, could choose
-//! what is removed. Directory and file are therefore opened without following links, and the owner is checked
-//! on the open descriptor.
+//! what is removed. The directory and the files are therefore opened without following links, and the owner of
+//! the open file is checked.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,18 +15,17 @@ use cryptbench_os::files::is_own_alone;
 
 use crate::provision::make_private;
 
-/// Its name in the state directory, unchanged from earlier versions so that their journals are
-/// found.
+/// Its name in the state directory. Earlier versions use the same name, so their journals are found.
 const NAME: &str = "ledgers";
 
 /// Extension of a journal that is not locked yet.
 const NEW: &str = "new";
 
-/// Number of attempts, and the pause, to recreate a journal whose file a cleanup removed.
+/// Number of attempts to recreate a journal whose file a cleanup removed, and the pause between them.
 const ATTEMPTS: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Largest journal in bytes; a run writes some kilobytes.
+/// Maximum size of a journal in bytes; a run writes some kilobytes.
 const MOST: u64 = 64 << 20;
 
 /// The open directory.
@@ -44,13 +43,12 @@ pub(super) enum Found {
 }
 
 impl Journals {
-    /// Creates the directory in `state`, or uses the existing one. `None` if it could belong to
-    /// someone else.
+    /// Creates the directory in `state`, or uses the existing one. `None` if it could belong to another user.
     pub(super) fn make(state: &Path) -> Option<Self> {
         (make_private(state) && make_private(&state.join(NAME))).then(|| Self::open(state))?
     }
 
-    /// Opens the directory in `state`. `None` if it does not exist or could belong to someone else.
+    /// Opens the directory in `state`. `None` if it does not exist or could belong to another user.
     pub(super) fn open(state: &Path) -> Option<Self> {
         let above = Directory::open_no_follow(state).ok().filter(Directory::is_own_alone)?;
         let directory =
@@ -79,8 +77,8 @@ impl Journals {
         names
     }
 
-    /// Creates a journal and locks it before it gets the name that cleanup looks for, because a simultaneous
-    /// cleanup would otherwise treat it as a killed run's.
+    /// Creates a journal, and locks it before it gets the name that cleanup looks for. A simultaneous cleanup
+    /// would otherwise take it for that of a killed run.
     pub(super) fn create(&self, run_id: &str, name: &OsStr) -> io::Result<File> {
         self.create_with(run_id, name, || std::thread::sleep(PAUSE))
     }
@@ -110,7 +108,8 @@ impl Journals {
         last
     }
 
-    /// Removes new files whose process was killed before it renamed them: nothing was set up yet.
+    /// Removes new files whose process was killed before it renamed them. Such a process had not set up
+    /// anything yet.
     pub(super) fn remove_unnamed(&self) {
         for name in self.ending_in(NEW) {
             let Ok(file) = self.directory.open_file(&name) else { continue };
@@ -121,16 +120,16 @@ impl Journals {
         }
     }
 
-    /// Reads a journal of this user, and checks whether its process is running.
+    /// Reads a journal of this user, and checks whether its process is still running.
     pub(super) fn look(&self, name: &OsStr) -> Option<Found> {
         let file = self.directory.open_file(name).ok()?;
         if !is_own_alone(&file) {
             return None;
         }
-        // A shared lock, so that simultaneous readers do not make a killed process look active.
+        // The lock is shared, so that simultaneous readers do not make a killed process look active.
         let dead = file.try_lock_shared().is_ok();
         let mut bytes = Vec::new();
-        // Windows does not let others read a file that its owner has locked.
+        // On Windows, other processes cannot read a file that its owner has locked.
         let read = (&file).take(MOST).read_to_end(&mut bytes);
         if dead {
             read.ok()?;
@@ -141,7 +140,8 @@ impl Journals {
     }
 }
 
-/// Whether this error occurs if a journal is created while a cleanup examines its file.
+/// Whether this is an error that occurs if a cleanup examines the file of a journal while the journal is
+/// created.
 fn is_of_cleanup(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::WouldBlock | ErrorKind::NotFound)
 }

@@ -1,4 +1,5 @@
-//! Parameters of kernel modules, which apply system-wide: set for the trials of an arm, and restored.
+//! Parameters of kernel modules, which apply system-wide. They are set for the trials of an arm and restored
+//! afterwards.
 #![expect(
     clippy::disallowed_methods,
     reason = "parameters of modules, in /sys; files of a run, and of /proc and /sys; for now"
@@ -30,7 +31,7 @@ pub struct ForTrials {
     pub value: String,
 }
 
-/// Notes that trials of an arm will set the parameter at `path` to `value`; sets nothing yet.
+/// Records that trials of an arm will set the parameter at `path` to `value`; does not set it yet.
 pub(crate) fn promise(
     stack: &mut ResourceStack,
     path: PathBuf,
@@ -43,7 +44,7 @@ pub(crate) fn promise(
 }
 
 impl ForTrials {
-    /// Whether both are values of one parameter.
+    /// Whether both are values of the same parameter.
     pub fn is_of(&self, other: &Self) -> bool {
         self.parameter.path == other.parameter.path
     }
@@ -82,7 +83,7 @@ impl Resource for KernelParameter {
     type Live = ();
 
     fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
-        // Gone with its module.
+        // The parameter no longer exists if its module was unloaded.
         if self.path.exists() { self.set(&self.before) } else { Ok(()) }
     }
 

@@ -40,7 +40,8 @@ pub(crate) fn add_to_file_system(
     Ok(identifier)
 }
 
-/// Adds a key to the user's keyring with a program that receives the secret and names the key `description`.
+/// Adds a key to the user's keyring with a program, which receives the secret and the key's name,
+/// `description`.
 pub(crate) fn add_to_user(
     stack: &mut ResourceStack,
     description: &str,
@@ -58,7 +59,7 @@ impl Resource for FileSystemKey {
 
     fn destroy(&self, (): &mut (), _: Option<Identity>) -> Result<(), SystemError> {
         remove_from_file_system(&self.path, &self.identifier)?;
-        // The kernel keeps keys of files in use until they are removed again.
+        // The kernel keeps the keys of files in use until they are removed a second time.
         match on_file_system(&self.path, &self.identifier)? {
             true => Err(SystemError::Busy { path: self.path.clone() }),
             false => Ok(()),
@@ -101,9 +102,8 @@ impl Resource for UserKey {
 /// Adding a key to the kernel takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The identifier of an fscrypt key in hexadecimal: HKDF-SHA512 of the key without salt, with
-/// context 1, truncated to 16 bytes (Linux, `fs/crypto/fscrypt_private.h`,
-/// `HKDF_CONTEXT_KEY_IDENTIFIER`; RFC 5869).
+/// The identifier of an fscrypt key in hexadecimal: HKDF-SHA512 of the key without a salt, with context 1,
+/// truncated to 16 bytes (Linux, `fs/crypto/fscrypt_private.h`, `HKDF_CONTEXT_KEY_IDENTIFIER`; RFC 5869).
 fn identifier(key: &[u8]) -> String {
     let secret = Zeroizing::new(hmac(&[0; 64], key));
     let identifier = hmac(&secret[..], b"fscrypt\0\x01\x01");
@@ -133,8 +133,7 @@ fn add(path: &Path, key: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
         .map(drop)
 }
 
-/// Whether the file system of `path` holds the key, even if only until the last file that uses it
-/// is closed.
+/// Whether the file system of `path` has the key, even if only until the last file that uses it is closed.
 ///
 /// # Errors
 /// [`SystemError::Program`] if the status cannot be determined.
@@ -142,7 +141,7 @@ fn on_file_system(path: &Path, identifier: &str) -> Result<bool, SystemError> {
     let ask = format!("enckey_status {identifier}");
     match run("xfs_io", ["-c".as_ref(), ask.as_ref(), path.as_os_str()]) {
         Ok(status) => Ok(!status.to_lowercase().contains("absent")),
-        // The file system mounted here is gone, and the one below does not support keys.
+        // The file system that was mounted here is gone, and the underlying one does not support keys.
         Err(e) if says(&e, &["Operation not supported", "Inappropriate ioctl"]) => Ok(false),
         Err(e) => Err(e),
     }
@@ -152,13 +151,13 @@ fn on_file_system(path: &Path, identifier: &str) -> Result<bool, SystemError> {
 fn remove_from_file_system(path: &Path, identifier: &str) -> Result<(), SystemError> {
     let remove = format!("rm_enckey {identifier}");
     match run("xfs_io", ["-c".as_ref(), remove.as_ref(), path.as_os_str()]) {
-        // It has been removed already, for example by the xfs_io of a run that was killed in the meantime.
+        // The key has already been removed, for example by the xfs_io of a run that was killed in the meantime.
         Err(e) if says(&e, &["Required key not available"]) => Ok(()),
         done => done.map(drop),
     }
 }
 
-/// Number of the user's key with that description, if it exists.
+/// Number of the user's key with this description, if the key exists.
 ///
 /// # Errors
 /// [`SystemError::Program`] if that cannot be determined.
@@ -171,7 +170,7 @@ fn of_user(description: &Path) -> Result<Option<String>, SystemError> {
     }
 }
 
-/// Removes the user's key with that description if it exists.
+/// Removes the user's key with this description if it exists.
 fn remove_of_user(description: &Path) -> Result<(), SystemError> {
     match of_user(description)? {
         Some(number) => run("keyctl", ["unlink", &number, "@u"]).map(drop),
@@ -179,7 +178,7 @@ fn remove_of_user(description: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// Whether a program's error message contains one of these messages of the C library.
+/// Whether a program's error message contains one of these C library messages.
 fn says(error: &SystemError, texts: &[&str]) -> bool {
     matches!(error, SystemError::Program { reason, .. } if texts.iter().any(|t| reason.contains(t)))
 }

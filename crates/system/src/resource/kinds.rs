@@ -5,46 +5,46 @@ use cryptbench_text::chain;
 use super::{AnyResource, Identity};
 use crate::SystemError;
 
-/// A kind of resource. Its fields are stored in the journal and are sufficient to find the resource after a
-/// kill. They contain no secrets.
+/// A kind of resource. Its fields are stored in the journal. They are sufficient to find the resource after a
+/// kill, and do not contain secrets.
 pub(crate) trait Resource: Clone + Into<AnyResource> + Send + 'static {
     /// The data held while the resource exists.
     type Live: Send;
 
-    /// Whether a single system call creates it and fails if the name exists. If that call fails,
-    /// nothing was created, and an existing resource belongs to someone else.
+    /// Whether the resource is created by a single system call that fails if the name exists. A failed call has
+    /// then created nothing, and an existing resource belongs to someone else.
     const EXCLUSIVE: bool = false;
 
-    /// Whether it is a key. Once a key is removed, the data that it decrypted is not accessible.
+    /// Whether the resource is a key. Without the key, the data that it decrypted is inaccessible.
     const IS_KEY: bool = false;
 
-    /// Destroys the resource. A resource that is already gone is not an error, and after an error
-    /// it can be tried again.
+    /// Destroys the resource. It is not an error if the resource no longer exists. After an error, the call can
+    /// be repeated.
     fn destroy(&self, live: &mut Self::Live, identity: Option<Identity>)
     -> Result<(), SystemError>;
 
-    /// Destroys the remains of a killed process or a failed program, as far as they are proved to be ours.
+    /// Destroys the remains of a killed process or a failed program, if they can be proved to be ours.
     fn recover(&self, identity: Option<Identity>) -> Recovered;
 
-    /// A text in the arguments of the program that creates it. Such a program can outlive a killed run, so recovery
-    /// waits for it to exit.
+    /// A text in the arguments of the program that creates the resource. That program can outlive a killed run,
+    /// so recovery waits for it to exit.
     fn made_by(&self) -> Option<String> {
         None
     }
 
-    /// Whether data written through it stays in a page cache below it.
+    /// Whether data that is written through the resource can stay in an underlying page cache.
     fn caches(&self, _live: &Self::Live) -> bool {
         false
     }
 }
 
-/// Whether it was ours and is now gone, or the error; `None` if nothing was found.
+/// Whether the resource was ours and is now gone, or why it could not be removed; `None` if there was nothing.
 pub(crate) type Recovered = Option<Result<bool, String>>;
 
-/// The name belongs to something else; that is not touched.
+/// The name belongs to another resource, which is left unchanged.
 pub(super) const NOT_OURS: Recovered = Some(Ok(false));
 
-/// It was ours; the result of removing it.
+/// The resource was ours: converts the result of its removal.
 pub(super) fn removed<E: std::error::Error>(result: Result<(), E>) -> Recovered {
     Some(result.map(|()| true).map_err(|e| chain(&e)))
 }
@@ -69,7 +69,7 @@ macro_rules! kinds {
         })*
 
         impl AnyResource {
-            /// The path of the resource, or of its base.
+            /// The path of the resource, or of the file or device on which it is based.
             pub fn path(&self) -> &std::path::Path {
                 match self {
                     $(Self::$name(kind) => kinds!(@path kind $($field)?),)*

@@ -16,7 +16,7 @@ use super::{Identity, Recovered, Resource, ResourceStack, removed};
 use crate::SystemError;
 use crate::command::run;
 
-/// A loop device over a file.
+/// A loop device and its backing file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopDevice {
     /// Absolute path of the file.
@@ -32,7 +32,7 @@ pub(crate) fn create(
     attached(stack, file, || attach(file, read_only, None))
 }
 
-/// The same for an open file that was reached as `file`.
+/// The same for an open file, whose path is `file`.
 pub(crate) fn create_over(
     stack: &mut ResourceStack,
     open: &fs::File,
@@ -45,7 +45,7 @@ pub(crate) fn create_over(
     })
 }
 
-/// The same, writable, with blocks of this many bytes instead of the kernel's 512.
+/// The same for a writable device, with this block size in bytes instead of the kernel's default of 512.
 pub(crate) fn create_with(
     stack: &mut ResourceStack,
     file: &Path,
@@ -54,7 +54,8 @@ pub(crate) fn create_with(
     attached(stack, file, || attach(file, false, blocks))
 }
 
-/// A loop device over `file`, which is a disk with a partition table; returns the path of the first partition.
+/// Attaches a loop device to `file`, which is a disk with a partition table. Returns the path of the first
+/// partition.
 pub(crate) fn create_partitioned(
     stack: &mut ResourceStack,
     file: &Path,
@@ -62,7 +63,7 @@ pub(crate) fn create_partitioned(
     let device = attached(stack, file, || attach_with(file, &["--partscan"]))?;
     let partition = PathBuf::from(format!("{}p1", device.display()));
     if !partition.exists() {
-        // Informs a kernel that does not read the table itself.
+        // Needed if the kernel does not read the partition table itself.
         let told = run(
             "partx",
             ["--add", "--nr", "1"].map(AsRef::as_ref).into_iter().chain([device.as_os_str()]),
@@ -82,7 +83,7 @@ pub(crate) fn create_partitioned(
     Ok(partition)
 }
 
-/// Time limit for the node of a partition to appear.
+/// Time limit for the device node of a partition to appear.
 const NODE_LIMIT: Duration = Duration::from_secs(10);
 
 fn attached(
@@ -127,8 +128,8 @@ impl Resource for LoopDevice {
     }
 }
 
-/// Direct I/O, so that nothing is cached twice. The kernel falls back if the file does not support
-/// it.
+/// Direct I/O, so that data is not cached twice. If the file does not support it, the kernel uses the page
+/// cache.
 const DIRECT: &str = "--direct-io=on";
 
 /// Attaches `file` to a free loop device and returns the device's path.
@@ -146,21 +147,21 @@ fn attach_with(file: &Path, options: &[&str]) -> Result<PathBuf, SystemError> {
     run("losetup", arguments.chain([file.as_os_str()])).map(PathBuf::from)
 }
 
-/// Makes a loop device send one request after the other to its file: without direct I/O a single
-/// worker processes them in sequence.
+/// Makes a loop device process its requests one after another: without direct I/O, a single worker handles them
+/// in sequence.
 pub(crate) fn carry_in_turn(device: &Path) -> Result<(), SystemError> {
     run("losetup", ["--direct-io=off".as_ref(), device.as_os_str()]).map(drop)
 }
 
-/// Whether data written to a loop device stays in the page cache of its file for a while. Direct
-/// I/O, if the file supports it, bypasses that.
+/// Whether data that is written to a loop device can stay in the page cache of its backing file. Direct I/O
+/// bypasses that cache, if the file supports it.
 pub fn caches(device: &Path) -> bool {
     let name = device.file_name().unwrap_or_default();
     let direct = Path::new("/sys/block").join(name).join("loop/dio");
     fs::read_to_string(direct).is_ok_and(|direct| direct.trim() == "0")
 }
 
-/// Detaches a loop device; the kernel completes that when its last user is gone.
+/// Detaches a loop device; the kernel completes this when its last user closes the device.
 pub(super) fn detach(device: &Path) -> Result<(), SystemError> {
     run("losetup", ["--detach".as_ref(), device.as_os_str()]).map(drop)
 }
@@ -170,13 +171,13 @@ pub(super) fn number(device: &Path) -> Option<u64> {
     fs::metadata(device).ok().map(|m| m.rdev())
 }
 
-/// The loop device to which `file` is attached under that name. With `device`, only the device that has that number, or a
-/// partition that has it.
+/// The loop device that is attached to `file` under this name. If `device` is given, the device or its
+/// partition must also have that number.
 pub fn of_file(file: &Path, device: Option<u64>) -> Option<PathBuf> {
     let entries = fs::read_dir("/sys/block").ok()?;
     entries.flatten().find_map(|entry| {
         let backing = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
-        // The kernel marks a file whose mount is gone as deleted.
+        // If the mount of a file is gone, the kernel marks the file as deleted.
         let backing = backing.trim_end_matches('\n').trim_end_matches(" (deleted)");
         let node = Path::new("/dev").join(entry.file_name());
         let part = || PathBuf::from(format!("{}p1", node.display()));

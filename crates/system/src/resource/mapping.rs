@@ -1,5 +1,4 @@
-//! Device-mapper devices: created by several programs, identified by name in sysfs, removed with
-//! dmsetup(8).
+//! Device-mapper devices: various programs create them, sysfs lists them by name, and dmsetup(8) removes them.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs;
@@ -18,14 +17,13 @@ use crate::machine::Machine;
 /// A device-mapper device with a name unique to the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
-    /// Its path below `/dev/mapper`.
+    /// Its path in `/dev/mapper`.
     pub path: PathBuf,
 }
 
-/// Calls `make` to set up the mappings with these names, lowest first, and returns the path of the
-/// last one.
+/// Calls `make` to set up the mappings with these names, lowest first, and returns the path of the last one.
 ///
-/// If a program fails midway, the mappings that it left are removed with the others.
+/// If a program fails midway, the mappings that it created are removed with the others.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     names: &[String],
@@ -54,7 +52,7 @@ impl Resource for Mapping {
     fn recover(&self, identity: Option<Identity>) -> Recovered {
         let name = name_of(&self.path)?;
         let number = number_of(name)?;
-        // Without an identity, the name must suffice; no other run uses it.
+        // Without an identity, the name decides, because no other run uses it.
         if identity.is_some_and(|id| id.device != number) {
             return NOT_OURS;
         }
@@ -66,23 +64,23 @@ impl Resource for Mapping {
     }
 }
 
-/// dmsetup takes milliseconds, and 5 s if a device is in use.
+/// dmsetup needs milliseconds, or 5 s if a device is in use.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(10);
 
-/// Time limit for a node to appear, created by udev or by libdevmapper itself.
+/// Time limit for a device node, which udev or libdevmapper creates.
 const NODE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Whether the running kernel has device mapper. `/dev/mapper/control` alone proves nothing,
-/// because the node can exist without a driver.
+/// Whether the running kernel has device mapper. The existence of `/dev/mapper/control` does not prove this,
+/// because the node can exist without the driver.
 pub(crate) fn in_kernel() -> bool {
     let misc = fs::read_to_string("/proc/misc").unwrap_or_default();
     misc.lines().any(|line| line.split_whitespace().nth(1) == Some("device-mapper"))
 }
 
-/// A program that sets up devices with libdevmapper. If no udev is running to create the nodes in /dev, the
-/// library is told to create them.
+/// A program that sets up devices with libdevmapper. If udev is not running to create the nodes in /dev, the
+/// library is instructed to create them.
 pub(crate) fn program(name: &'static str) -> Invocation {
     let program = Invocation::new(name);
     match Path::new("/run/udev/control").exists() {
@@ -95,7 +93,7 @@ fn dmsetup(arguments: &[&str]) -> Result<String, SystemError> {
     program("dmsetup").args(arguments).run(&Machine::this(), LIMIT)
 }
 
-/// The path of the device with that name.
+/// The path of the device with this name.
 fn path_of(name: &str) -> PathBuf {
     Path::new("/dev/mapper").join(name)
 }
@@ -105,9 +103,9 @@ pub(super) fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-/// Number of the device with that name; `None` if the kernel has none.
+/// Number of the device with this name; `None` if the kernel does not have one.
 ///
-/// Uses sysfs instead of /dev, where udev creates and removes nodes with a delay.
+/// Uses sysfs instead of /dev, because udev creates and removes nodes with a delay.
 pub(super) fn number_of(name: &str) -> Option<u64> {
     let entries = fs::read_dir("/sys/block").ok()?;
     entries.flatten().find_map(|entry| {
@@ -121,20 +119,19 @@ pub(super) fn number_of(name: &str) -> Option<u64> {
     })
 }
 
-/// Maps `name` linearly to the whole of `device`: the null layer of every system based on device
-/// mapper.
+/// Maps `name` linearly to the whole of `device`, as the null layer of systems that use device mapper.
 pub(crate) fn make_linear(name: &str, device: &Path) -> Result<(), SystemError> {
     let table = linear_table(device, sectors(device)?);
     dmsetup(&["create", name, "--table", &table]).map(drop)
 }
 
-/// Maps `name` according to `table`, which may contain a key: it goes through a pipe.
+/// Creates the mapping `name` from `table`. The table is passed through a pipe, because it may contain a key.
 pub(crate) fn make(name: &str, table: Zeroizing<Vec<u8>>) -> Result<(), SystemError> {
     let dmsetup = program("dmsetup").args(["create", name]).input(table);
     dmsetup.run(&Machine::this(), LIMIT).map(drop)
 }
 
-/// 512-byte sectors of a block device.
+/// Size of a block device in 512-byte sectors.
 pub(crate) fn sectors(device: &Path) -> Result<u64, SystemError> {
     let sectors = run("blockdev", ["--getsz".as_ref(), device.as_os_str()])?;
     sectors.parse().map_err(|_| SystemError::Program {
@@ -147,7 +144,7 @@ fn linear_table(device: &Path, sectors: u64) -> String {
     format!("0 {sectors} linear {} 0", device.display())
 }
 
-/// Waits until `/dev` has the device with that name and number.
+/// Waits until `/dev` contains the device with this name and number.
 fn await_node(name: &str) -> Result<PathBuf, SystemError> {
     use std::os::unix::fs::MetadataExt as _;
     let path = path_of(name);
@@ -168,7 +165,7 @@ fn await_node(name: &str) -> Result<PathBuf, SystemError> {
     }
 }
 
-/// Removes the devices built on `device`, the topmost first, as listed in sysfs.
+/// Removes the devices that sysfs lists as built on `device`, the topmost first.
 pub(super) fn remove_above(device: &Path) -> Result<(), SystemError> {
     let Some(block) = device.file_name() else { return Ok(()) };
     let holders = Path::new("/sys/block").join(block).join("holders");
@@ -182,11 +179,11 @@ pub(super) fn remove_above(device: &Path) -> Result<(), SystemError> {
     Ok(())
 }
 
-/// Removes the device with that name; no error if it does not exist.
+/// Removes the device with this name; it is not an error if the device does not exist.
 ///
 /// # Errors
-/// [`SystemError::Busy`] if it is still open after dmsetup's own attempts over 5 s (udev inspects a
-/// new device for a moment), otherwise dmsetup's error.
+/// [`SystemError::Busy`] if it is still open after dmsetup has tried for 5 s (udev inspects a new device for a
+/// moment), otherwise dmsetup's error.
 fn remove(name: &str) -> Result<(), SystemError> {
     if number_of(name).is_none() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Resources on a user's machine. Each kind has a file with how it is created, destroyed, and
-//! recovered after a kill; all of them are written to the [`Journal`] first.
+//! Resources on a user's machine. The file of each kind defines how it is created, destroyed, and recovered
+//! after a kill. All resources are recorded in the [`Journal`] first.
 
 mod bind_mount;
 pub(crate) mod container;
@@ -99,7 +99,7 @@ kinds! {
 }
 
 impl AnyResource {
-    /// Its paths, for the journal, which has its own form for paths that are not Unicode.
+    /// Its paths, for the journal, which writes paths that are not Unicode in a special form.
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::ScratchFile(file) => vec![&mut file.path],

@@ -1,5 +1,4 @@
-//! Mounted file systems: from a loop device, from a mapped device, over a directory, or served by a
-//! program.
+//! Mounted file systems: of a loop device, of a device-mapper device, over a directory, or served by a program.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,8 +58,8 @@ pub(super) fn found(path: &Path) -> Option<Identity> {
     mount_at(path).map(|entry| Identity::number(entry.device))
 }
 
-/// The mount that `is_ours`, at `path` or, if a directory above it was renamed, elsewhere. Without one, the mount at
-/// `path`.
+/// The mount for which `is_ours` is true: at `path` or, if a parent directory was renamed, elsewhere. If there
+/// is none, the mount at `path`.
 pub(super) fn mount_of_ours(
     path: &Path,
     is_ours: impl Fn(&MountEntry) -> bool,
@@ -74,14 +73,14 @@ pub(super) fn mount_of_ours(
 
 /// The location of a mount.
 pub(crate) enum Standing {
-    /// At its path, because only root can rename entries there.
+    /// At its path, where only root can rename entries.
     Private,
     /// On another user's directory.
     Placed(Arc<Place>),
 }
 
 impl Standing {
-    /// Unmounts the mount at `path`; if another user may have mounted there, only our own mount.
+    /// Unmounts the mount at `path`. If another user could have mounted there, only our own mount is unmounted.
     pub(super) fn unmount(
         &self,
         path: &Path,
@@ -96,7 +95,8 @@ impl Standing {
 
 /// Moves the mount at `private` to `place`, as the resource `what`.
 ///
-/// At `private` no other user could redirect its path; this matters because programs such as mount(8) use paths.
+/// It is first created at `private`, where no other user can redirect its path, because programs such as
+/// mount(8) use paths.
 pub(super) fn move_to<R: Resource<Live = Standing>>(
     stack: &mut ResourceStack,
     what: R,
@@ -107,13 +107,13 @@ pub(super) fn move_to<R: Resource<Live = Standing>>(
         let identity = place.take(private)?;
         Ok((Standing::Placed(place), Some(identity)))
     })?;
-    // Unmounted now, so that the file system is written back once the other mount is unmounted. Its resource finds
-    // nothing to do.
+    // Unmounted now, because the file system is written back only when its last mount is unmounted. The
+    // resource of this mount then has nothing to do.
     filesystem::unmount(private)
 }
 
-/// Mounts the file system of `device`, a loop device over `file` if given, in a new private
-/// directory.
+/// Mounts the file system of `device` in a new private directory; `file` is the backing file if that is a loop
+/// device.
 pub(crate) fn mount(
     stack: &mut ResourceStack,
     device: &Path,
@@ -185,8 +185,8 @@ pub(crate) fn mount_stacked(
     Ok(path)
 }
 
-/// Unmounts our file system at `path`. If someone has already unmounted it, there is nothing to do;
-/// if someone has mounted something on top of it, that is an error.
+/// Unmounts our file system at `path`. If it has already been unmounted, there is nothing to do. If something
+/// is mounted on top of it, that is an error.
 pub(super) fn unmount_ours(
     path: &Path,
     identity: Option<Identity>,
@@ -199,9 +199,9 @@ pub(super) fn unmount_ours(
     }
 }
 
-/// Unmounts in a separate process. Unmounting writes to the disk, which this process may serve. If this process were
-/// killed in the meantime, a thread that waits for the unmounting would keep the server's connection open and wait
-/// forever.
+/// Unmounts in a separate process, because unmounting writes to the disk, which this process may serve. If this
+/// process were killed in the meantime, a thread that waits for the unmounting would keep the server's
+/// connection open and wait forever.
 pub(super) fn unmount_by_program(path: &Path) -> Result<(), SystemError> {
     match run("umount", [path]) {
         Err(SystemError::Program { reason, .. }) if reason.contains("busy") => {
@@ -220,8 +220,8 @@ impl Resource for FileSystem {
 
     fn recover(&self, _identity: Option<Identity>) -> Recovered {
         await_program(&self.path);
-        // Numbers of loop devices are reused: only the backing file proves that the mount is ours. In btrfs the file
-        // system's number differs.
+        // Loop device numbers are reused, so only the backing file proves that the mount is ours. In btrfs, the
+        // file system's number differs from that of the device.
         let of_file = |number| loop_device::of_file(&self.file, Some(number)).is_some();
         let is_ours = |entry: &MountEntry| {
             of_file(entry.device)
@@ -270,13 +270,13 @@ impl Resource for StackedMount {
 }
 
 impl Resource for ProgramMount {
-    /// When the program ends.
+    /// When the program that serves the mount exits.
     type Live = Ends;
 
     fn destroy(&self, ends: &mut Ends, identity: Option<Identity>) -> Result<(), SystemError> {
         match ends {
             Ends::Unmounted => unmount_ours(&self.path, identity, daemon::unmount),
-            // Its program unmounts it, and is stopped next.
+            // Its program unmounts it when it is stopped, which happens next.
             Ends::Asked => Ok(()),
         }
     }
@@ -286,14 +286,14 @@ impl Resource for ProgramMount {
     }
 }
 
-/// Waits for mount(8): it always mounts below the directory that only root can change.
+/// Waits for mount(8), if `path` is in the directory that only root can change: it always mounts there.
 fn await_program(path: &Path) {
     if is_in_runtime_directory(path) {
         await_mount(path);
     }
 }
 
-/// A mount identified by its type and, if noted, its device number.
+/// Recovers a mount that is identified by its type and, if recorded, its device number.
 fn named(
     path: &Path,
     file_system: &str,

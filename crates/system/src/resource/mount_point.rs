@@ -1,4 +1,4 @@
-//! Private directories for mounts: with random names, and removed only when empty.
+//! Private directories for mounts, which have random names and are removed only when empty.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,7 +20,7 @@ pub struct MountPoint {
     pub path: PathBuf,
 }
 
-/// An unused path below the private directory for mounts, with 48 random bits.
+/// An unused path with 48 random bits in the private directory for mounts.
 ///
 /// # Errors
 /// [`SystemError::Target`] if no private directory can be created.

@@ -1,5 +1,5 @@
-//! Programs of a killed run that are still working: waits for them, so that the resources that they create are
-//! found.
+//! Programs of a killed run that are still working. Recovery waits for them, so that it finds the resources
+//! that they create.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs;
@@ -17,13 +17,13 @@ const POLL: Duration = Duration::from_millis(10);
 /// Maximum time for the programs of a killed run to exit.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Maximum time for one that mounts: its disk may hang.
+/// Maximum time for a program that mounts, because its disk may hang.
 const MOUNT_LIMIT: Duration = Duration::from_secs(10);
 
-/// Waits until no program has `word`, which is unique to a run, in its arguments any more.
+/// Waits until no program has `word`, which is unique to a run, in its arguments.
 ///
-/// The cryptsetup of a killed run continues and finishes its work: recovery that starts too early finds
-/// nothing.
+/// The cryptsetup process of a killed run continues until its work is done. Recovery that starts earlier finds
+/// nothing to remove.
 pub(crate) fn await_programs(word: &str) {
     let until = Instant::now() + LIMIT;
     while Instant::now() < until && somebody_works_with(word) {
@@ -31,10 +31,10 @@ pub(crate) fn await_programs(word: &str) {
     }
 }
 
-/// Waits while mount(8) is about to mount something at `path`, which is unique to a run.
+/// Waits while mount(8) is about to mount a file system at `path`, which is unique to a run.
 ///
-/// The program of a killed run is still running. A recovery that does not wait for it finds no mount, and
-/// cannot remove what is mounted a moment later.
+/// It can still be running although its run was killed. Without this wait, recovery would not find the mount,
+/// which appears a moment later.
 pub(super) fn await_mount(path: &Path) {
     let until = Instant::now() + MOUNT_LIMIT;
     while Instant::now() < until && mount_at(path).is_none() && is_being_mounted(path) {
@@ -42,7 +42,7 @@ pub(super) fn await_mount(path: &Path) {
     }
 }
 
-/// Whether a mount(8) of this user's, or a helper such as mount.ntfs, has `path` as an argument.
+/// Whether a mount(8) process of this user, or a helper such as mount.ntfs, has `path` as an argument.
 fn is_being_mounted(path: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
     processes(|process, line| {
@@ -59,12 +59,14 @@ fn somebody_works_with(word: &str) -> bool {
     !processes_with(word).is_empty()
 }
 
-/// The processes except this one that have `word` in their arguments; bytes that are not UTF-8 are replaced in both.
+/// The processes other than this one that have `word` in their arguments. Bytes that are not UTF-8 are replaced
+/// in both.
 pub(super) fn processes_with(word: &str) -> Vec<u32> {
     processes(|_, line| String::from_utf8_lossy(line).contains(word)).collect()
 }
 
-/// The processes except this one with the requested directory and arguments.
+/// The processes, except this one, for which `is` returns true, given their directory in /proc and their
+/// arguments.
 fn processes(is: impl Fn(&Path, &[u8]) -> bool) -> impl Iterator<Item = u32> {
     let own = std::process::id();
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -75,7 +77,7 @@ fn processes(is: impl Fn(&Path, &[u8]) -> bool) -> impl Iterator<Item = u32> {
 }
 
 /// Waits until the loop device `device` has released `file`. A detached device does that when its last user
-/// exits, for example udev or a program of a killed run.
+/// closes it, for example udev or a program of a killed run.
 pub(super) fn await_detached(file: &Path, device: &Path) {
     let until = Instant::now() + LIMIT;
     let number = loop_device::number(device);

@@ -1,4 +1,4 @@
-//! Distinguishes a file or directory of a killed run from a user's.
+//! Distinguishes files and directories of a killed run from those of a user.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,16 +9,16 @@ use cryptbench_os::{Directory, Entry, user};
 use super::{AnyResource, Identity};
 use crate::provision::runtime_directory;
 
-/// The open directory that contains `path`, the name there, and its entry. Removal happens in that directory: replacing
-/// a part of the path in the meantime does not redirect it.
+/// The open directory that contains `path`, the name in it, and its entry. The name is removed through this
+/// directory, so replacing a part of the path in the meantime does not redirect the removal.
 pub(super) fn held(path: &Path) -> Option<(Directory, OsString, Entry)> {
     let (directory, name) = Directory::of(path).ok()?;
     let found = directory.entry(&name).ok()??;
     Some((directory, name, found))
 }
 
-/// Whether it is the recorded file. A file system that was remounted has another device number and possibly other
-/// inodes; then the owner and the name, which no other run uses, decide.
+/// Whether it is the recorded file. If the file system was remounted, its device number and possibly its inode
+/// numbers differ. The owner and the name, which no other run uses, are then decisive.
 pub(super) fn is_noted(path: &Path, found: &Entry, noted: Identity) -> bool {
     let now = Identity::from(found.identity);
     noted.is(now)
@@ -32,7 +32,7 @@ pub(super) fn is_this_users(found: &Entry) -> bool {
     found.owner == user::real()
 }
 
-/// Whether it is in one of our own mounts: these do not reappear.
+/// Whether it is in one of our own mounts, which do not reappear after a restart.
 pub(super) fn is_in_runtime_directory(path: &Path) -> bool {
     runtime_directory().is_some_and(|ours| path.starts_with(ours))
 }
@@ -49,9 +49,9 @@ fn is_chosen_name(path: &Path) -> bool {
     matches!(parts[..], [day, time, random] if digits(day, 8) && digits(time, 6) && digits(random, 6))
 }
 
-/// Whether the resource may be on a file system that is currently not mounted, such as an encrypted
-/// one after a restart; it cannot be recovered yet. A resource in one of our own mounts is gone
-/// with the mount, and has another name.
+/// Whether the resource may be on a file system that is not mounted at present, such as an encrypted one after
+/// a restart; it cannot be recovered yet. A resource in one of our own mounts is gone with that mount, and is
+/// recognised by its path.
 pub(super) fn is_away(what: &AnyResource, identity: Option<Identity>) -> bool {
     if !matches!(what, AnyResource::ScratchFile(_) | AnyResource::WorkDirectory(_)) {
         return false;

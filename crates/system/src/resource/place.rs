@@ -1,5 +1,5 @@
-//! Another user's directory on which this process mounts something: opened once, checked, and mounted on and
-//! cleared by descriptors, so that anyone who may rename there cannot redirect a mount.
+//! Another user's directory on which this process mounts a file system. It is opened and checked once, and then
+//! mounted on and unmounted by file descriptor, so that users who can rename it cannot redirect a mount.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -21,7 +21,7 @@ use super::walk::{Walked, walk};
 use super::Identity;
 use crate::SystemError;
 
-/// A directory to mount on, and the mount once it is there.
+/// A directory to mount on, and the mount after it is created.
 #[derive(Debug)]
 pub struct Place {
     path: PathBuf,
@@ -31,8 +31,8 @@ pub struct Place {
     mounted: OnceLock<Placed>,
 }
 
-/// The identity of a mount in /proc/self/mountinfo. Mount numbers are reused, so the device number of the file system
-/// is also compared. It can differ from the device number of its files (btrfs).
+/// The identity of a mount in /proc/self/mountinfo. Mount numbers are reused, so the device number of the file
+/// system is also compared. In btrfs it differs from the device number of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Placed {
     id: u64,
@@ -42,10 +42,11 @@ struct Placed {
 impl Place {
     /// Opens an empty directory on which nothing is mounted.
     ///
-    /// Links on the way are followed only if only root can create them: their creator chooses the destination.
+    /// Links in the path are followed only if only root can create them, because the creator of a link chooses
+    /// its destination.
     ///
     /// # Errors
-    /// [`SystemError::Target`] if it is unfit; [`SystemError::Io`].
+    /// [`SystemError::Target`] if the directory is not suitable; [`SystemError::Io`].
     pub fn open(path: &Path) -> Result<Self, SystemError> {
         let unfit = |problem: &str| SystemError::Target {
             path: path.to_owned(),
@@ -78,12 +79,12 @@ impl Place {
         }
     }
 
-    /// The path by which it was reached.
+    /// The path with which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Refuses a directory with something in it or on it.
+    /// Refuses a directory that is not empty or on which something is mounted.
     fn check_free(&self) -> Result<(), SystemError> {
         let failed = |e: Errno| SystemError::io("inspect", &self.path)(e.into());
         let found = statx(&self.directory, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
@@ -115,11 +116,12 @@ impl Place {
         Ok(which(named) == which(held))
     }
 
-    /// Mounts the contents of `private`, which only root can enter, here as well, and returns its identity.
+    /// Also mounts the contents of `private`, which only root can enter, here. Returns the identity of the
+    /// mount.
     ///
     /// # Errors
-    /// [`SystemError::Target`] if the directory is now in use or was renamed; [`SystemError::Io`]. Nothing is
-    /// mounted here then.
+    /// [`SystemError::Target`] if the directory is now in use or was renamed; [`SystemError::Io`]. After an
+    /// error, nothing is mounted here.
     pub(super) fn take(&self, private: &Path) -> Result<Identity, SystemError> {
         let failed = |e: Errno| SystemError::io("mount on", &self.path)(e.into());
         let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
@@ -132,7 +134,7 @@ impl Place {
         let device = mounts().unwrap_or_default().iter().find(|m| m.id == id).map(|m| m.device);
         let placed = device.filter(|_| mount_id(&self.parent, &self.name) == Ok(id));
         let Some(device) = placed else {
-            // It was renamed before the mount was created.
+            // The directory was renamed before the mount was created.
             unmount(reached_by(&tree), UnmountFlags::DETACH).map_err(failed)?;
             let problem = "it was replaced in the meantime; try again".to_owned();
             return Err(SystemError::Target { path: self.path.clone(), problem });
@@ -142,7 +144,7 @@ impl Place {
         Ok(Identity::number(device))
     }
 
-    /// Whether it is still mounted here, whatever the current names of the directories above it.
+    /// Whether it is still mounted here, even if parent directories were renamed.
     pub fn is_mounted(&self) -> bool {
         self.mounted.get().is_some_and(|mounted| mounted.is_there())
     }
@@ -150,7 +152,7 @@ impl Place {
     /// Writes back the dirty data of the file system mounted here.
     ///
     /// # Errors
-    /// The operating system's error.
+    /// The error of the operating system.
     pub fn sync(&self) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Some((parent, name)) = self.mounted.get().and_then(|mounted| self.above(*mounted))
@@ -161,14 +163,14 @@ impl Place {
         Ok(rustix::fs::syncfs(&root)?)
     }
 
-    /// Unmounts it and writes dirty data back. If that was already done, there is nothing to do.
+    /// Unmounts it and writes dirty data back. Does nothing if it has already been unmounted.
     ///
     /// # Errors
     /// [`SystemError::Busy`] if it is in use or something is mounted on it; [`SystemError::Io`].
     pub(super) fn clear(&self) -> Result<(), SystemError> {
         let busy = || SystemError::Busy { path: self.path.clone() };
         let Some(mounted) = self.mounted.get() else { return Ok(()) };
-        // The owner of the directory can rename it from another namespace at any moment.
+        // The owner of the directory can rename it from another namespace at any time.
         for _ in 0..RENAMED {
             if !mounted.is_there() {
                 return Ok(());
@@ -187,7 +189,8 @@ impl Place {
         Err(busy())
     }
 
-    /// The parent directory of the mount and its name there: the original or the current ones.
+    /// The parent directory of the mount and its name there: the original ones or, after a renaming, the
+    /// current ones.
     fn above(&self, mounted: Placed) -> Option<(OwnedFd, OsString)> {
         let held = self.parent.try_clone().ok().map(|parent| (parent, self.name.clone()));
         let by_path = || {
@@ -206,7 +209,7 @@ impl Place {
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// How often a mount may be renamed while it is being unmounted.
+/// Maximum number of times that a mount can be renamed while it is being unmounted.
 const RENAMED: usize = 100;
 
 impl Placed {
@@ -216,15 +219,15 @@ impl Placed {
     }
 }
 
-/// The number of the topmost mount at `name` in `directory`; if the name is empty, of the mount that contains
-/// `directory`. Sends no request to its server.
+/// The number of the topmost mount at `name` in `directory`; if `name` is empty, that of the mount that
+/// contains `directory`. Sends no request to the server of the file system.
 fn mount_id(directory: impl AsFd, name: &OsStr) -> Result<u64, Errno> {
     let by = if name.is_empty() { AtFlags::EMPTY_PATH } else { AtFlags::SYMLINK_NOFOLLOW };
     let flags = by | AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
     Ok(statx(directory, name, flags, StatxFlags::MNT_ID)?.stx_mnt_id)
 }
 
-/// Unmounts the topmost mount at `path`, without following a link on the way or at its end.
+/// Unmounts the topmost mount at `path`, without following links anywhere in the path.
 pub(crate) fn unmount_at(path: &Path, flags: UnmountFlags) -> Result<(), Errno> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::INVAL);
@@ -233,14 +236,14 @@ pub(crate) fn unmount_at(path: &Path, flags: UnmountFlags) -> Result<(), Errno> 
     unmount_in(&parent, name, flags)
 }
 
-/// Nobody in this mount namespace can rename a directory on which something is mounted, so the name, relative to the
-/// open parent, refers to the mount as long as that exists. The directory's owner can rename it from another namespace;
-/// the unmount then fails.
+/// Unmounts `name` in `parent`. Nobody in this mount namespace can rename a directory on which something is
+/// mounted, so the name refers to the mount as long as the mount exists. The directory's owner can rename it
+/// from another namespace; the unmount then fails.
 fn unmount_in(parent: &OwnedFd, name: &OsStr, flags: UnmountFlags) -> Result<(), Errno> {
     unmount(reached_by(parent).join(name), flags | UnmountFlags::NOFOLLOW)
 }
 
-/// A path to an open file, for calls that do not accept descriptors.
+/// A path to an open file, for calls that do not accept file descriptors.
 fn reached_by(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }

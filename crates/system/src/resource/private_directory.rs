@@ -1,9 +1,10 @@
-//! A directory on a user's storage in which only root can rename entries, for runs as root in another user's directory.
+//! A directory on a user's storage in which only root can rename entries, for runs as root in another user's
+//! directory.
 //!
-//! Anyone who may rename in a directory can replace a container with a symbolic link between its creation and the
-//! moment when a program opens it by path; root would then write to the target of the link. A run as root therefore
-//! creates its own directory there, which only root may enter, and bind-mounts it below `/run` (mount(2), `MS_BIND`).
-//! All further paths begin at that mount, so only root can redirect them.
+//! Anyone who can rename entries of a directory can replace a container with a symbolic link before a program
+//! opens it by path; root would then write to the target of the link. A run as root therefore creates its own
+//! directory there, which only root can enter, and bind-mounts it below `/run` (mount(2), `MS_BIND`). All
+//! further paths start at that mount, so only root can redirect them.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -12,23 +13,23 @@ use super::work_directory::WorkTree;
 use super::{BindMount, Journal, ResourceStack, mount_point};
 use crate::SystemError;
 
-/// The directory. Dropping it removes it with all its contents, as far as possible.
+/// The directory. Dropping it removes the directory with all its contents, as far as possible.
 pub struct PrivateDirectory {
     stack: ResourceStack,
     mounted: PathBuf,
 }
 
 impl PrivateDirectory {
-    /// Creates it in `parent` as `name`, which must begin with `cryptbench-`. Requires root.
+    /// Creates it in `parent` with the name `name`, which must start with `cryptbench-`. Requires root.
     ///
     /// # Errors
-    /// [`SystemError::Io`], for example without the right to mount; nothing is left behind.
+    /// [`SystemError::Io`], for example if mounting is not permitted; nothing is left behind.
     pub fn create(parent: &Path, name: &str, journal: &Journal) -> Result<Self, SystemError> {
         let path = parent.join(name);
         let mut stack = ResourceStack::new(journal);
         let what = WorkTree { path: path.clone() };
         let held = &stack.create(what.clone(), || what.make())?.held;
-        // It could have been replaced between creation and opening.
+        // It could have been replaced after it was created and before it was opened.
         let (owner, mode) = held.owner_and_mode().map_err(SystemError::io("inspect", &path))?;
         let is_empty = held.names().is_ok_and(|names| names.is_empty());
         if owner != 0 || mode & 0o077 != 0 || !is_empty {
@@ -41,14 +42,14 @@ impl PrivateDirectory {
             };
             return Err(SystemError::Target { path, problem });
         }
-        // By descriptor, because the path may now refer to something else.
+        // By file descriptor, because the path may now refer to another directory.
         let held = held.try_clone().map_err(SystemError::io("open", &path))?;
         let mounted = mount_point::create(&mut stack)?;
         BindMount::create(&mut stack, &held, &mounted, &path)?;
         Ok(Self { stack, mounted })
     }
 
-    /// The path at which it is reached.
+    /// The path with which it is accessed.
     pub fn path(&self) -> &Path {
         &self.mounted
     }
@@ -56,15 +57,14 @@ impl PrivateDirectory {
     /// Removes it with all its contents.
     ///
     /// # Errors
-    /// [`SystemError::Busy`] if something in it is in use, [`SystemError::Io`]; it can be tried
-    /// again.
+    /// [`SystemError::Busy`] if something in it is in use, [`SystemError::Io`]; the call can be repeated.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.stack.destroy()
     }
 }
 
-/// Whether a private directory was created with the `mode` that the mount gives to everything in the file system (FAT,
-/// and NTFS by default).
+/// Whether a private directory got the `mode` that the mount assigns to all files, because the file system does
+/// not store permissions (FAT, and NTFS by default).
 fn keeps_no_permissions(parent: &Path, mode: u32) -> bool {
     let all = |mode: u32| mode & 0o777 == 0o777;
     let of_parent = std::fs::metadata(parent).map(|found| found.permissions().mode());

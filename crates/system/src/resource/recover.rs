@@ -1,4 +1,5 @@
-//! Cleans up after killed runs: removes the resources that their journals list, if they are still the same ones.
+//! Cleans up after killed runs: removes the resources that are listed in their journals, if they are still the
+//! same.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,9 +20,9 @@ use crate::provision::state_directories;
 pub enum Cleaned {
     /// A left-over was removed.
     Removed(PathBuf),
-    /// The name exists, but it is not the killed run's resource: not touched.
+    /// The name exists, but does not belong to the killed run's resource. It was left unchanged.
     NotOurs(PathBuf),
-    /// It is ours and could not be removed.
+    /// The resource is ours but could not be removed.
     Failed(PathBuf, String),
 }
 
@@ -32,7 +33,7 @@ pub fn cleanup() -> Vec<Cleaned> {
     cleanup_by_subject().into_iter().map(|(_, done)| done).collect()
 }
 
-/// The same, with the subject of each killed process if it recorded one.
+/// The same, with the subject of each killed process that recorded one.
 pub fn cleanup_by_subject() -> Vec<(Option<PathBuf>, Cleaned)> {
     state_directories().iter().flat_map(|d| cleanup_in(d)).collect()
 }
@@ -51,15 +52,15 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
             found = journals.look(&name);
         }
         let Some(Found::Dead { text, lock }) = found else { continue };
-        // Only one cleanup at a time replays it.
+        // Only one cleanup at a time may process a journal.
         if lock_within(&lock, Lock::Exclusive, Duration::ZERO).is_err() {
             continue;
         }
         let left = left_over(&text);
         let away = left.iter().any(|l| is_away(&l.0, l.1));
         let results = recover_all(&left);
-        // If a resource could not be removed, or is currently not accessible, the journal stays for
-        // the next attempt.
+        // If a resource could not be removed, or is not accessible at present, the journal is kept for the next
+        // attempt.
         if !away && !results.iter().any(|r| matches!(r, Cleaned::Failed(..))) {
             let _ = journals.held().remove_file(&name);
         }
@@ -71,8 +72,8 @@ fn cleanup_in(state: &Path) -> Vec<(Option<PathBuf>, Cleaned)> {
 
 /// Removes everything that is left of a run, in the given order.
 ///
-/// Retries failed resources at the end. They may be on a device that this run served itself: while that is mounted
-/// without its server, they look broken; afterwards they are gone.
+/// Failed resources are retried at the end. They may be on a device that this run itself served. While that
+/// device is mounted without a server, they appear broken; afterwards they are gone.
 fn recover_all(left: &[(AnyResource, Option<Identity>)]) -> Vec<Cleaned> {
     let once = |(what, identity): &(AnyResource, Option<Identity>)| recover(what, *identity);
     let mut results: Vec<_> = left.iter().map(once).collect();
@@ -84,7 +85,7 @@ fn recover_all(left: &[(AnyResource, Option<Identity>)]) -> Vec<Cleaned> {
     results.into_iter().flatten().collect()
 }
 
-/// `None` if nothing of it is left.
+/// Recovers one resource; `None` if nothing of it is left.
 fn recover(what: &AnyResource, identity: Option<Identity>) -> Option<Cleaned> {
     if let Some(word) = what.made_by() {
         await_programs(&word);
@@ -99,10 +100,10 @@ fn recover(what: &AnyResource, identity: Option<Identity>) -> Option<Cleaned> {
     Some(done)
 }
 
-/// The order in which to replay journals. Versions before 0.2 wrote several per run, whose names
-/// show the dependencies. First comes an emulated device with everything on it. Next come the
-/// mounts of a container or store with the programs that still write to it, and then the containers
-/// and stores. A private directory, which may contain all of this, comes last.
+/// The order in which to replay journals. Versions before 0.2 wrote several journals per run, whose names show
+/// the dependencies. An emulated device with everything on it comes first. Next come the mounts of a container
+/// or store, with the programs that still write to it, and then the containers and stores. A private directory,
+/// which may contain all of these, comes last.
 fn undone_when(name: &OsStr) -> usize {
     const ORDER: [&[&str]; 5] = [
         &["-emulated"],

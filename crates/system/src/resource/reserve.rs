@@ -1,9 +1,10 @@
 //! Files that are allocated alternately, so that none of them is in a better region of the device than the
 //! others.
 //!
-//! Two files on one disk may differ in speed: a hard disk's outer tracks are faster, and the host of a virtual disk
-//! stores some parts closer than others. No number of repeats averages that out, because the difference is the same in
-//! each. Files that alternate every few megabytes are spread equally over all regions.
+//! Two files on one disk may differ in speed: the outer tracks of a hard disk are faster, and the host of a
+//! virtual disk stores some parts on faster storage than others. Repeats do not average this out, because the
+//! difference is the same in each. Files that alternate every few megabytes are spread equally over all
+//! regions.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,11 +15,11 @@ use super::stack::Made;
 use super::{Journal, Scratch, ScratchFile};
 use crate::SystemError;
 
-/// Bytes of a file before the next one's turn: a hard disk that reads sequentially seeks once in about a third
-/// of a second.
+/// Number of bytes of a file before the next file's turn: a hard disk that reads sequentially then seeks once
+/// in about a third of a second.
 const TURN: u64 = 64 << 20;
 
-/// Minimum number of alternations per file, however small it is.
+/// Minimum number of turns per file, however small the file is.
 const LEAST_TURNS: u64 = 8;
 
 /// Allocations end on a multiple of this many bytes.
@@ -35,11 +36,11 @@ struct Reserved {
 }
 
 impl Reserve {
-    /// Creates `path`, which must not exist, for a container of at most `len` bytes to be compared with the
-    /// scratch file.
+    /// Creates `path`, which must not exist, for a container of up to `len` bytes that will be compared with
+    /// the scratch file.
     ///
     /// # Errors
-    /// [`SystemError::Io`]; nothing is left of it.
+    /// [`SystemError::Io`]; nothing is left behind.
     pub fn add(
         &self,
         path: PathBuf,
@@ -53,14 +54,14 @@ impl Reserve {
         Ok(())
     }
 
-    /// The file at `path`, if it was reserved: its user removes it.
+    /// Returns the file at `path`, if it was reserved. The caller then removes it.
     pub(super) fn take(&self, path: &Path) -> Option<Made<ScratchFile>> {
         let mut files = self.files();
         let at = files.iter().position(|file| file.path == path)?;
         Some(files.swap_remove(at).made)
     }
 
-    /// Whether `path` is reserved and not yet in use.
+    /// Whether `path` is reserved and has not been used yet.
     pub fn holds(&self, path: &Path) -> bool {
         self.files().iter().any(|file| file.path == path)
     }
@@ -72,7 +73,7 @@ impl Reserve {
 
 impl Drop for Reserve {
     fn drop(&mut self) {
-        // Failures here stay in the journal, and cleanup tries again.
+        // On failure a file stays in the journal, and cleanup tries again.
         self.files().drain(..).for_each(|mut file| drop(file.made.destroy()));
     }
 }
@@ -100,7 +101,8 @@ pub fn allocate_in_turn(scratch: &[&Scratch], reserve: &Reserve) -> Result<(), S
     Ok(())
 }
 
-/// The start of a turn for a file of `len` bytes: proportional, so that all files end together.
+/// The offset at which a turn starts for a file of `len` bytes. It is proportional to the length, so that all
+/// files end together.
 fn border(len: u64, turn: u64, turns: u64) -> u64 {
     match turn == turns {
         true => len,

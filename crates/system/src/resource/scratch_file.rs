@@ -1,5 +1,5 @@
-//! Newly created files: the scratch file, one range of the disk that all arms share, and the files
-//! on which programs mount.
+//! Newly created files: the scratch file, which is one range of the disk that all arms share, and the files on
+//! which programs mount.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::ffi::OsString;
@@ -31,13 +31,14 @@ pub struct ScratchFile {
 /// The open file.
 pub(crate) struct Held {
     pub(crate) file: Arc<File>,
-    /// Held open, so that the file is removed from its original directory, wherever its path leads by then.
+    /// Held open, so that the file is removed from its original directory, even if the path now leads
+    /// elsewhere.
     directory: Directory,
     name: OsString,
 }
 
 impl ScratchFile {
-    /// Creates it, empty and for this user only.
+    /// Creates the file, empty and accessible only to this user.
     pub(crate) fn make(&self) -> Result<(Held, Option<Identity>), SystemError> {
         let failed = || SystemError::io("create", &self.path);
         let (directory, name) = Directory::of(&self.path).map_err(failed())?;
@@ -49,14 +50,15 @@ impl ScratchFile {
         Ok((Held { file: Arc::new(file), directory, name }, Some(identity)))
     }
 
-    /// Makes a file system with several allocation goals use the same goal as for `like`.
+    /// Creates the file so that a file system with several allocation goals uses the same goal as for `like`.
     ///
-    /// Since Linux 6.17, ext4 has one goal per CPU, chosen by the inode's number (`ext4_mb_regular_allocator`).
+    /// Since Linux 6.17, ext4 has one goal per CPU, which it chooses by the inode number
+    /// (`ext4_mb_regular_allocator`).
     pub(super) fn make_like(&self, like: &File) -> Result<(Held, Option<Identity>), SystemError> {
         let inode = |file: &File| file.metadata().map(|found| Details::of(&found).inode);
         let wanted = inode(like).map_err(SystemError::io("inspect", &self.path))?;
         let places = u64::from(possible_cpus());
-        // Open without a name, so that their inodes are not reused in the meantime.
+        // These files have no name but stay open, so that their inodes are not reused in the meantime.
         let mut passed_over = Vec::new();
         loop {
             let made = self.make()?;
@@ -76,7 +78,7 @@ impl Resource for ScratchFile {
     const EXCLUSIVE: bool = true;
 
     fn destroy(&self, live: &mut Held, identity: Option<Identity>) -> Result<(), SystemError> {
-        // Removes only exactly the file that was created: it may have been replaced in the meantime.
+        // Removes the file only if it is the one that was created: it may have been replaced in the meantime.
         match live.directory.entry(&live.name) {
             Ok(Some(found)) if identity.is_some_and(|id| id.is(found.identity.into())) => {
                 match live.directory.remove_file(&live.name) {
@@ -94,7 +96,7 @@ impl Resource for ScratchFile {
         let (directory, name, found) = held(&self.path)?;
         let ours = match identity {
             Some(id) => is_noted(&self.path, &found, id),
-            // Killed between creation and recording: our file is still empty.
+            // The process was killed between creation and recording, so our file is still empty.
             None => found.len == 0 && is_this_users(&found),
         };
         if found.kind != FileType::RegularFile || !ours {
@@ -104,13 +106,13 @@ impl Resource for ScratchFile {
     }
 }
 
-/// Allocates the bytes of `part` for a file. Prefilling writes every byte anyway; allocation only detects a full disk
-/// earlier.
+/// Allocates the range `part` of a file. Prefilling writes every byte anyway; allocation only detects a full
+/// disk earlier.
 pub(super) fn allocate(file: &File, part: Range<u64>, path: &Path) -> Result<(), SystemError> {
     allocate_part(file, part).map_err(SystemError::io("allocate", path))
 }
 
-/// The file with direct I/O; a file system without it refuses, and the file is not changed.
+/// The file with direct I/O. If the file system does not support that, the file is returned unchanged.
 pub(super) fn go_direct(file: &Arc<File>) -> (Arc<File>, IoMode) {
     match with_direct(file, true) {
         Ok(direct) => (direct, IoMode::Direct),
@@ -118,7 +120,7 @@ pub(super) fn go_direct(file: &Arc<File>) -> (Arc<File>, IoMode) {
     }
 }
 
-/// An allocated file that is removed when dropped, otherwise by cleanup.
+/// An allocated file that is removed when it is dropped, or otherwise by cleanup.
 pub struct Scratch {
     /// `None` once it has been removed.
     made: Option<Made<ScratchFile>>,
@@ -142,11 +144,11 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Creates `path`, which must not exist, for `len` bytes that [`allocate_in_turn`](super::allocate_in_turn)
-    /// allocates alternately with those of `beside`.
+    /// Creates `path`, which must not exist, for `len` bytes. [`allocate_in_turn`](super::allocate_in_turn)
+    /// later allocates them alternately with those of `beside`.
     ///
     /// # Errors
-    /// [`SystemError::Io`]; nothing is left.
+    /// [`SystemError::Io`]; nothing is left behind.
     pub fn create_empty(
         path: &Path,
         len: u64,
@@ -159,14 +161,14 @@ impl Scratch {
             None => what.make(),
         })?;
         let file = Arc::clone(&made.live.file);
-        // From here on, `Drop` removes the file after any failure.
+        // From here on, `Drop` removes the file after a failure.
         let mode = IoMode::Buffered;
         let mut scratch = Self { made: Some(made), file, path: path.to_owned(), len, mode };
         (scratch.file, scratch.mode) = go_direct(&scratch.file);
         Ok(scratch)
     }
 
-    /// Switches to the page cache, for tests and for users who request it.
+    /// Switches to the page cache, for tests and for users who request this.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -211,7 +213,7 @@ impl Scratch {
         &self.path
     }
 
-    /// Truncates the file to `len` bytes, for devices too slow to fill it.
+    /// Truncates the file to `len` bytes, for devices that are too slow to fill all of it.
     ///
     /// # Errors
     /// [`SystemError::Io`].
@@ -221,8 +223,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// Closes the file and leaves it in place. It must be in something that its creator removes as a whole,
-    /// because nothing else will remove it.
+    /// Closes the file and leaves it in place. It must be in a directory or container that its creator removes
+    /// as a whole, because nothing else will remove it.
     pub(crate) fn leave(mut self) -> Result<Left, SystemError> {
         self.made.take().map_or(Ok(()), Made::leave)?;
         Ok(Left { len: self.len, mode: self.mode })
@@ -244,7 +246,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A scratch file left in place while its file system is removed.
+/// A scratch file that was left in place while its file system is not mounted.
 #[derive(Clone, Copy)]
 pub(crate) struct Left {
     len: u64,
@@ -252,10 +254,10 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// Opens the file, now at `path`.
+    /// Opens the file, which is now at `path`.
     ///
     /// # Errors
-    /// [`SystemError::Lost`] if it is missing or shorter; otherwise [`SystemError::Io`].
+    /// [`SystemError::Lost`] if it is missing or shorter than before; otherwise [`SystemError::Io`].
     pub(crate) fn open(self, path: &Path) -> Result<IoTarget, SystemError> {
         let file =
             OpenOptions::new().read(true).write(true).open(path).map_err(|e| match e.kind() {
@@ -264,8 +266,7 @@ impl Left {
             })?;
         let mut file = Arc::new(file);
         if self.mode == IoMode::Direct {
-            // Set after opening, like the first time: some file servers refuse to open with this
-            // flag.
+            // Set after opening, as the first time, because some file servers do not open files with this flag.
             file = with_direct(&file, true)
                 .map_err(SystemError::io("change the I/O mode of", path))?;
         }

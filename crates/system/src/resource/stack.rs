@@ -1,5 +1,5 @@
-//! Resources that build on each other: each is in the journal before it is created, and all are
-//! destroyed last in, first out.
+//! Resources that build on each other. Each is in the journal before it is created, and they are destroyed in
+//! reverse order.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl<R: Resource> Made<R> {
                 }
             }
             Err(e) => {
-                // A failed exclusive call created nothing; an existing resource belongs to someone
+                // A failed exclusive call did not create anything; an existing resource belongs to someone
                 // else.
                 let nothing = R::EXCLUSIVE || is_missing(&e);
                 if nothing || !matches!(what.recover(None), Some(Err(_))) {
@@ -63,18 +63,18 @@ impl<R: Resource> Made<R> {
         self.journal.undone(self.number)
     }
 
-    /// Releases it and leaves it in place: it is removed with its container.
+    /// Gives up the resource and leaves it in place, because it is removed with its container.
     pub(super) fn leave(self) -> Result<(), SystemError> {
         self.journal.undone(self.number)
     }
 }
 
-/// Whether the program that should create something is not installed.
+/// Whether the program that creates the resource is not installed.
 fn is_missing(e: &SystemError) -> bool {
     matches!(e, SystemError::Program { program, .. } if !Machine::this().has(program))
 }
 
-/// What a stack needs to know about its resources.
+/// The operations that a stack needs on its resources.
 trait Standing: Send {
     fn number(&self) -> u32;
     fn destroy(&mut self) -> Result<(), SystemError>;
@@ -110,14 +110,14 @@ impl<R: Resource<Live: 'static>> Standing for Made<R> {
     }
 }
 
-/// The resources of an arm, a served volume or a private directory. Dropping it destroys them as
-/// far as possible.
+/// The resources of an arm, a served volume or a private directory. Dropping it destroys them, as far as
+/// possible.
 pub struct ResourceStack {
     journal: Journal,
     resources: Vec<Box<dyn Standing>>,
-    /// Number of resources that hold the data and remain when it is closed.
+    /// Number of resources that contain the data and remain when the stack is closed.
     data: usize,
-    /// Set to stop waiting for a program that should serve.
+    /// Set to stop waiting for a server program.
     stop: Arc<AtomicBool>,
 }
 
@@ -127,10 +127,10 @@ impl ResourceStack {
         Self { journal: journal.clone(), resources: Vec::new(), data: 0, stop: Arc::default() }
     }
 
-    /// Creates `what` on top of the stack and returns its held data.
+    /// Creates `what` on top of the stack and returns its live data.
     ///
     /// # Errors
-    /// Those of `make`, after which nothing of it remains, and errors of writing the journal.
+    /// Those of `make`, after which nothing of the resource remains, and errors of writing the journal.
     pub(crate) fn create<R: Resource<Live: 'static>>(
         &mut self,
         what: R,
@@ -140,7 +140,7 @@ impl ResourceStack {
         Ok(self.adopt(made))
     }
 
-    /// Adds an existing resource on top of the stack, and returns its held data.
+    /// Adds an existing resource on top of the stack, and returns its live data.
     pub(super) fn adopt<R: Resource<Live: 'static>>(&mut self, made: Made<R>) -> &mut R::Live {
         let number = made.number;
         self.resources.push(Box::new(made));
@@ -165,13 +165,13 @@ impl ResourceStack {
         self.journal.made(number, identity)
     }
 
-    /// The held data of the latest resource, of kind `R`.
+    /// The live data of the latest resource, which must be of kind `R`.
     pub(crate) fn last<R: Resource<Live: 'static>>(&mut self) -> &mut R::Live {
         let last = self.resources.last_mut().expect("it was just made");
         last.live().downcast_mut().expect("and is of that kind")
     }
 
-    /// The held data of the resource `number`, of kind `R`.
+    /// The live data of the resource `number`, which must be of kind `R`.
     pub(crate) fn live<R: Resource<Live: 'static>>(&mut self, number: u32) -> &mut R::Live {
         self.standing(number).live().downcast_mut().expect("a number is one thing's")
     }
@@ -181,7 +181,7 @@ impl ResourceStack {
         &mut **found.expect("numbers are those of what is there")
     }
 
-    /// Runs a function on the stack; waiting for a program that should serve stops once `stop` is set.
+    /// Runs a function on the stack. If `stop` is set, it stops waiting for a server program.
     pub(crate) fn until_stopped<T>(
         &mut self,
         stop: &AtomicBool,
@@ -211,20 +211,20 @@ impl ResourceStack {
         &self.journal
     }
 
-    /// Marks the resources so far as the data at rest; later ones give access to it.
+    /// Marks all resources so far as the data at rest. Later resources give access to that data.
     pub(crate) fn data_ends_here(&mut self) {
         self.data = self.resources.len();
     }
 
-    /// Whether a loop device in the stack keeps written data in the page cache of its file.
+    /// Whether a loop device in the stack can leave written data in the page cache of its backing file.
     pub fn caches(&self) -> bool {
         self.resources.iter().any(|r| r.caches())
     }
 
-    /// Destroys everything that gives access to the data. Returns whether that was only keys.
+    /// Destroys everything that gives access to the data. Returns whether it consisted only of keys.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
+    /// [`SystemError::Busy`], or another error of the removal; the call can be repeated.
     pub(crate) fn close(&mut self) -> Result<bool, SystemError> {
         let keys = self.resources.iter().skip(self.data).all(|r| r.is_key());
         self.destroy_down_to(self.data)?;
@@ -236,19 +236,19 @@ impl ResourceStack {
         self.destroy_down_to(self.resources.len().saturating_sub(1))
     }
 
-    /// Destroys everything. Waits up to two seconds for each resource that is in use: an indexer
-    /// that inspects every mount releases it after a moment.
+    /// Destroys everything. Waits up to two seconds for each resource that is in use, because an indexer that
+    /// inspects every mount soon releases it.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
+    /// [`SystemError::Busy`], or another error of the removal; the call can be repeated.
     pub fn destroy(&mut self) -> Result<(), SystemError> {
         self.destroy_down_to(0)
     }
 
-    /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
+    /// Destroys everything without waiting for resources in use.
     ///
     /// # Errors
-    /// [`SystemError::Busy`], or another error of removing it; it can be tried again.
+    /// [`SystemError::Busy`], or another error of the removal; the call can be repeated.
     pub fn destroy_at_once(&mut self) -> Result<(), SystemError> {
         while let Some(last) = self.resources.last_mut() {
             last.destroy()?;
@@ -270,7 +270,7 @@ impl ResourceStack {
 
 impl Drop for ResourceStack {
     fn drop(&mut self) {
-        // [`SystemError::Busy`], or another error of removing it; it can be tried again.
+        // On failure the resources stay in the journal, and cleanup tries again.
         let _ = self.destroy();
     }
 }

@@ -1,8 +1,9 @@
-//! Frees a killed process that serves a file system and waits for it: it exits only once the connection of the file
-//! system is aborted.
+//! Frees a killed process that serves a file system and also waits for that file system. It exits only after
+//! the file system's connection is aborted.
 //!
-//! The server threads are gone. Another thread of the process flushes or reads the device above in an uninterruptible
-//! wait. Until that thread exits, nothing closes the connection, and only closing it would let the thread exit.
+//! The server threads no longer exist. Another thread of the process flushes or reads the device above, in an
+//! uninterruptible wait. The connection is closed only when that thread exits, and the thread could exit only
+//! if the connection were closed.
 #![expect(
     clippy::disallowed_methods,
     reason = "a file of /sys; files of a run, and of /proc and /sys; for now"
@@ -31,11 +32,11 @@ const KILL: u64 = 1 << (9 - 1);
 /// `PF_EXITING` (Linux, `include/linux/sched.h`).
 const EXITING: u64 = 4;
 
-/// Time for a process to exit after it was killed, or its connection was aborted.
+/// Time limit for a process to exit after it was killed, or after its connection was aborted.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Aborts the FUSE connections of a killed process, according to its journal, and waits for it to exit. Does
-/// not touch a running process.
+/// Aborts the FUSE connections that a killed process recorded in its journal, and waits for it to exit. Does
+/// not affect running processes.
 pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     let served = left.iter().filter_map(|(what, identity)| match what {
         AnyResource::FuseMount(FuseMount { path }) => Some((path, *identity)),
@@ -52,8 +53,7 @@ pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     }
     with_connections(|| {
         for device in &devices {
-            // The number of a connection is the minor number of its file system, whose major number
-            // is 0.
+            // A connection's number is the minor device number of its file system; the major number is 0.
             let abort = format!("{CONNECTIONS}/{}/abort", rustix::fs::minor(*device));
             let _ = fs::write(abort, "1");
         }
@@ -64,9 +64,9 @@ pub(super) fn free(journal: &File, left: &[(AnyResource, Option<Identity>)]) {
     }
 }
 
-/// Waits for an exiting process that still has the lock of its journal, so that its run looks active: a killed process
-/// that waits for the disk or releases its memory, or a process that a killed run forked and that has not executed its
-/// program yet.
+/// Waits for an exiting process that still holds the lock of its journal and so makes its run look active. It
+/// is either a killed process that waits for the disk or releases its memory, or a process that a killed run
+/// forked and that has not executed its program yet.
 pub(super) fn await_ending(journal: &File) {
     let began = Instant::now();
     loop {
@@ -82,7 +82,7 @@ pub(super) fn await_ending(journal: &File) {
     }
 }
 
-/// Whether a process is exiting, or will exit because of a SIGKILL.
+/// Whether a process is exiting, or will exit because of SIGKILL.
 fn is_ending(process: u32) -> bool {
     is_killed(process)
         || fs::read_to_string(format!("/proc/{process}/stat")).is_ok_and(|stat| exits(&stat))
@@ -95,7 +95,7 @@ fn exits(stat: &str) -> bool {
     flags.is_some_and(|flags| flags & EXITING != 0)
 }
 
-/// The process that holds the lock of a journal, from proc_locks(5).
+/// The process that holds the lock of a journal, according to proc_locks(5).
 fn holder(journal: &File) -> Option<u32> {
     let identity = Identity::of(journal).ok()?;
     let (major, minor) = (rustix::fs::major(identity.device), rustix::fs::minor(identity.device));
@@ -111,7 +111,7 @@ fn holder(journal: &File) -> Option<u32> {
     locks.lines().find_map(fields)
 }
 
-/// Whether a SIGKILL is pending for some thread of a process.
+/// Whether SIGKILL is pending for any thread of a process.
 fn is_killed(process: u32) -> bool {
     let Ok(tasks) = fs::read_dir(format!("/proc/{process}/task")) else { return false };
     tasks.flatten().any(|task| {
@@ -128,7 +128,8 @@ fn is_pending(status: &str) -> bool {
     status.lines().filter_map(mask).any(|pending| pending & KILL != 0)
 }
 
-/// Calls `act` while the connections are visible; without systemd nothing mounts them.
+/// Calls `act` while the connections are visible. They are mounted for this call if systemd has not mounted
+/// them.
 fn with_connections(act: impl FnOnce()) {
     let is_mounted = mount_at(Path::new(CONNECTIONS)).is_some();
     let mounted =

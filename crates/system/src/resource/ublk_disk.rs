@@ -1,4 +1,4 @@
-//! Disks that a child of this process serves through ublk, and file systems on them. Requires root.
+//! Disks that a child of this process serves through ublk, and file systems on those disks. Requires root.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs::File;
@@ -21,22 +21,22 @@ use crate::command::run;
 use crate::disk_server::DiskServer;
 use crate::provision::filesystem;
 
-/// Maximum number of disks of other programs.
+/// Maximum number of ublk devices of other programs.
 const MOST: u32 = 4096;
 
-/// A disk of ublk.
+/// A ublk device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UblkDisk {
     /// Its path.
     pub path: PathBuf,
     /// Its number.
     pub number: u32,
-    /// A random number that the kernel keeps with it.
+    /// A random number that the kernel stores with the device.
     pub mark: u64,
 }
 
-/// The server, if it is of this crate. If dropped while the disk is still there, it continues to serve as long as this
-/// process runs.
+/// The server, if this crate started it. If this is dropped while the disk still exists, the server runs as
+/// long as this process.
 #[derive(Default)]
 pub(crate) struct Serving(Option<DiskServer>);
 
@@ -55,10 +55,10 @@ pub struct DiskFileSystem {
     pub disk: UblkDisk,
 }
 
-/// Creates a disk for a child to serve, through the returned connection.
+/// Creates a disk, which a child is to serve through the returned connection.
 ///
 /// # Errors
-/// [`SystemError::Io`] without a driver in the kernel, and errors of creating the disk.
+/// [`SystemError::Io`] if the kernel has no driver or the disk cannot be created.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     disk: &Disk,
@@ -83,7 +83,7 @@ pub(crate) fn create(
         });
         match (made.map(drop), connection) {
             (Ok(()), Some(connection)) => return Ok((what, connection)),
-            // Another process was faster.
+            // Another process has created a device with this number first.
             (Err(SystemError::Io { source, .. }), _)
                 if source.kind() == io::ErrorKind::AlreadyExists => {}
             (Err(e), _) => return Err(e),
@@ -93,11 +93,12 @@ pub(crate) fn create(
     Err(failed(io::Error::other("too many devices")))
 }
 
-/// Creates a disk, lets a child serve the plaintext of a container as that disk, and lets it appear. Returns it and the
-/// number of the child, which receives the way to open the container, its path, and its key.
+/// Creates a disk, starts a child that serves the plaintext of a container as that disk, and makes the disk
+/// appear. The child receives the layout, the path and the key of the container. Returns the disk and the
+/// child's process number.
 ///
 /// # Errors
-/// As of [`create`]; [`SystemError::Io`] if the child does not serve. No disk is left behind.
+/// As for [`create`]; [`SystemError::Io`] if the child does not serve. No disk is left behind.
 pub(crate) fn serve(
     stack: &mut ResourceStack,
     disk: &Disk,
@@ -109,11 +110,11 @@ pub(crate) fn serve(
         DiskServer::start(plain, key, &container, &connection)
             .map_err(SystemError::io("serve", &disk.path))
     });
-    // The server's connection is then the only one, so the kernel detects the server's exit.
+    // The server's connection is then the only one, so the kernel detects when the server exits.
     drop(connection);
     let started = served.and_then(|server| {
         let number = server.number();
-        // Held before it starts: the kernel looks for partitions on it.
+        // Stored before the disk starts, because the kernel then looks for partitions on it.
         stack.last::<UblkDisk>().0 = Some(server);
         start(&disk).map(|()| number)
     });
@@ -126,7 +127,7 @@ pub(crate) fn serve(
     }
 }
 
-/// Lets the disk appear, once its server serves.
+/// Makes the disk appear, after its server has started to serve.
 pub(crate) fn start(disk: &UblkDisk) -> Result<(), SystemError> {
     let start = || Control::open()?.start(disk.number);
     start().map_err(SystemError::io("start", &disk.path))
@@ -161,7 +162,7 @@ pub(crate) fn mount_on(
 }
 
 impl UblkDisk {
-    /// Whether the kernel still has it.
+    /// Whether the disk still exists in the kernel.
     fn is_there(&self, control: &mut Control) -> io::Result<bool> {
         Ok(control.mark(self.number)? == Some(self.mark))
     }
@@ -188,7 +189,7 @@ impl Resource for UblkDisk {
             return Err(SystemError::Busy { path: self.path.clone() });
         }
         control.stop(self.number).map_err(failed)?;
-        // Closes its connection, for which the kernel may wait.
+        // Closes the server's connection, for which the kernel may wait.
         if let Some(server) = live.0.take() {
             server.end();
         }
@@ -213,7 +214,7 @@ impl Resource for DiskFileSystem {
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
-        // The node disappears with the server. The mount then prevents reuse of the disk's number.
+        // The device node disappears with the server. The mount prevents the disk's number from being reused.
         let number = identity
             .map(|identity| identity.device)
             .or_else(|| loop_device::number(&self.disk.path));

@@ -1,5 +1,5 @@
-//! Volumes that VeraCrypt's program has open: found in its list and dismounted by it or, if its process has
-//! died, manually.
+//! Volumes that VeraCrypt's program has open. They are found in its list and dismounted by the program or, if
+//! its process has died, by this crate.
 #![expect(clippy::disallowed_methods, reason = "files of a run, and of /proc and /sys; for now")]
 
 use std::fs;
@@ -18,16 +18,17 @@ use crate::provision::mountinfo::{MountEntry, mounts};
 
 const PROGRAM: &str = "veracrypt";
 
-/// Maximum time for listing or dismounting, and for the program of a killed run to exit.
+/// Maximum time for listing or dismounting volumes, and for the program of a killed run to exit.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// The prefix of the mount points of files served by the program's process, in `$TMPDIR`, which is the same for
-/// a run and for the cleanup after it ([`program`]).
+/// The path prefix of the mount points at which the program's process serves files. It is in `$TMPDIR`, which
+/// is the same for a run and for the cleanup after it ([`program`]).
 const SERVED_AT: &str = "/tmp/.veracrypt_aux_mnt";
 
-/// A volume that VeraCrypt's program has open. Its identity is the number of the mount that the program's process serves.
+/// A volume that VeraCrypt's program has open. Its identity is the device number of the mount that the
+/// program's process serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VeraCryptVolume {
     /// Absolute path of the container.
@@ -44,7 +45,7 @@ pub(crate) struct Shown {
     pub(crate) daemons: Vec<u32>,
 }
 
-/// The program; it stores its list of open volumes in one location.
+/// The program, which always stores its list of open volumes in the same location.
 pub(crate) fn program() -> Invocation {
     mapping::program(PROGRAM).variable("TMPDIR", "/tmp")
 }
@@ -61,7 +62,8 @@ pub(crate) fn create(
         let is_new = |mount: &&MountEntry| !before.iter().any(|b| b.device == mount.device);
         let device = device_of(container);
         let file = device.as_deref().and_then(file_below);
-        // If several are new, the one that the device identifies; with kernel crypto the device does not identify any.
+        // If there are several new mounts, the device identifies the right one. With kernel crypto, it does
+        // not.
         let mount = served()
             .iter()
             .filter(is_new)
@@ -74,7 +76,7 @@ pub(crate) fn create(
         reason: "it does not list the volume that it opened".to_owned(),
     })?;
     let file = file_below(&device);
-    // If the program itself encrypts, a process with the volume's name does it.
+    // If the program itself encrypts, this is done by a process with the volume's path in its arguments.
     let daemons = match file {
         Some(_) => orphans::processes_with(&container.to_string_lossy()),
         None => Vec::new(),
@@ -101,8 +103,8 @@ impl Resource for VeraCryptVolume {
     }
 }
 
-/// Waits until the program of a killed run has opened the volume or given up: it is still running, and anything that it
-/// sets up later would remain.
+/// Waits until the program of a killed run has opened the volume or failed. It is still running, and anything
+/// that it set up later would remain.
 fn await_opening(path: &Path) {
     let until = Instant::now() + LIMIT;
     let word = path.to_string_lossy();
@@ -114,8 +116,8 @@ fn await_opening(path: &Path) {
     }
 }
 
-/// Waits until the server processes of the volume have exited, because the program does not: until then they
-/// have its key and its file.
+/// Waits until the server processes of the volume have exited, because the program does not wait. Until then
+/// they have the volume's key and file.
 fn await_end(path: &Path) {
     let until = Instant::now() + LIMIT;
     let word = path.to_string_lossy();
@@ -124,7 +126,7 @@ fn await_end(path: &Path) {
     }
 }
 
-/// The program's list; empty if it has no volume open (it reports that as an error).
+/// The program's list; empty if it has no volume open, which it reports as an error.
 fn list() -> String {
     let words = ["--text", "--non-interactive", "--list"];
     program().args(words).run(&Machine::this(), LIMIT).unwrap_or_default()
@@ -143,7 +145,7 @@ fn is_listed(path: &Path) -> bool {
 /// The text after the path in its line: `1: /dir/file /dev/mapper/veracrypt1 -`; a path with spaces is in
 /// single quotes.
 fn entry_in<'a>(list: &'a str, path: &Path) -> Option<&'a str> {
-    // The list was decoded as text, so bytes that are not UTF-8 are replaced.
+    // The list was decoded as text, in which bytes that are not UTF-8 are replaced.
     let path = &*path.to_string_lossy();
     let quoted = format!("'{path}'");
     list.lines().find_map(|line| {
@@ -171,9 +173,9 @@ fn dismount(path: &Path) -> Result<(), SystemError> {
     program().args(words).run(&Machine::this(), LIMIT).map(drop)
 }
 
-/// Removes resources that the program no longer lists because the server process has died: mappings over the
-/// container, its loop device, the served mount and the loop device in that. Returns whether anything was
-/// there.
+/// Removes resources that the program no longer lists because its server process has died: mappings over the
+/// container, its loop device, the served mount and the loop device over a file in that mount. Returns whether
+/// anything was found.
 fn by_hand(path: &Path, identity: Option<Identity>) -> Result<bool, SystemError> {
     let mut found = false;
     if let Some(device) = loop_device::of_file(path, None) {
@@ -188,14 +190,14 @@ fn by_hand(path: &Path, identity: Option<Identity>) -> Result<bool, SystemError>
             detach(&image, &device)?;
         }
         unmount_dead(&mount.mountpoint)?;
-        // It is empty, and if it remains, the program uses another name.
+        // The directory is empty. If it remains, the program uses another name.
         let _ = fs::remove_dir(&mount.mountpoint);
         found = true;
     }
     Ok(found)
 }
 
-/// Detaches a loop device, which the program itself may be doing at the same time.
+/// Detaches a loop device; the program itself may do this at the same time.
 fn detach(file: &Path, device: &Path) -> Result<(), SystemError> {
     let tried = loop_device::detach(device);
     match loop_device::of_file(file, loop_device::number(device)) {
@@ -204,10 +206,10 @@ fn detach(file: &Path, device: &Path) -> Result<(), SystemError> {
     }
 }
 
-/// The file that shows the plaintext in a served mount (FuseService, `GetVolumeImagePath`).
+/// The file in a served mount that contains the plaintext (FuseService, `GetVolumeImagePath`).
 const IMAGE: &str = "volume";
 
-/// The mounts served by processes of the program, running or dead.
+/// The mounts that the program's processes serve, or served before they died.
 fn served() -> Vec<MountEntry> {
     let mut all = mounts().unwrap_or_default();
     all.retain(|m| m.mountpoint.to_string_lossy().starts_with(SERVED_AT));

@@ -1,5 +1,5 @@
-//! The path to a directory, component by component on open directories: a link is followed only if only root
-//! and this user can have chosen its destination.
+//! Walks a path to a directory component by component, on open directories. A link is followed only if nobody
+//! except root and this user can have chosen its destination.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -10,16 +10,16 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, fstatfs, open, openat, readlinkat};
 use rustix::io::Errno;
 
-/// Maximum number of links on the way, as in the kernel.
+/// Maximum number of links in a path, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// `PROC_SUPER_MAGIC` of linux/magic.h. Its links are controlled by their process.
+/// `PROC_SUPER_MAGIC` of linux/magic.h. A process controls the links in its directory there.
 const PROC: u64 = 0x9fa0;
 
-/// The end of the path.
+/// The directory or link at which the walk ended.
 pub(super) enum Walked {
     Directory(OwnedFd),
-    /// A link that another user could have created, by the path that led there.
+    /// A link that another user could have created; the path to it.
     LinkOfOthers(PathBuf),
 }
 
@@ -71,8 +71,8 @@ fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether only root and this user may rename entries of a directory; with the sticky bit, others may rename
-/// their own.
+/// Whether only root and this user can rename entries of a directory; with the sticky bit, other users can
+/// rename their own.
 fn is_ours(directory: &Stat) -> bool {
     let mode = directory.st_mode;
     let is_sticky = mode & 0o1000 != 0;

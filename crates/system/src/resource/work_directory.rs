@@ -1,5 +1,5 @@
-//! Directories that are removed with all their contents: for the files of workloads, and for the
-//! data that systems store.
+//! Directories that are removed with all their contents. They hold the files of workloads and the data that
+//! systems store.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::stack::Made;
 use super::{Identity, Journal, NOT_OURS, Recovered, Resource, removed};
 use crate::SystemError;
 
-/// A private directory that is removed with all its contents. Its name begins with `cryptbench-` unless it is
+/// A private directory that is removed with all its contents. Its name starts with `cryptbench-` unless it is
 /// in one of our own mounts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkTree {
@@ -30,7 +30,7 @@ pub(crate) struct Tree {
 }
 
 impl WorkTree {
-    /// Creates it, empty and for this user only.
+    /// Creates the directory, empty and accessible only to this user.
     pub(crate) fn make(&self) -> Result<(Tree, Option<Identity>), SystemError> {
         let failed = || SystemError::io("create", &self.path);
         let (above, name) = Directory::of(&self.path).map_err(failed())?;
@@ -68,8 +68,8 @@ impl Resource for WorkTree {
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
-        // Without an identity the process died between creating and recording it; it is still
-        // empty.
+        // Without an identity, the process died between creating and recording the directory, which is
+        // therefore still empty.
         let Some(identity) = identity else { return mount_point::recover(&self.path, None) };
         let (above, name, found) = held(&self.path)?;
         // All contents will be removed, so the name must also be one that a run generates.
@@ -82,7 +82,7 @@ impl Resource for WorkTree {
     }
 }
 
-/// A private directory that is removed with its contents when dropped, otherwise by cleanup.
+/// A private directory that is removed with its contents when it is dropped, or otherwise by cleanup.
 pub struct WorkDirectory {
     /// `None` once it has been removed.
     made: Option<Made<WorkTree>>,

@@ -1,4 +1,4 @@
-//! The systems on Windows: those that this program measures itself, and volumes opened by their user.
+//! The systems on Windows: those that this program can measure itself, and volumes that the user has opened.
 
 #[path = "../adapter/builtin.rs"]
 pub(crate) mod builtin;
@@ -12,7 +12,7 @@ use cryptbench_catalog as catalog;
 use crate::System;
 use crate::kind::unsupported::because;
 
-/// How an opened volume is measured.
+/// How to measure a volume that the user has opened.
 const PAIR: &str = "open a volume and compare a directory on it with one on a plain disk: cryptbench run --pair C:\\plain V:\\";
 
 /// Windows' own disk encryption.
@@ -29,7 +29,7 @@ static BITLOCKER: System = System {
     })
 };
 
-/// VeraCrypt, and TrueCrypt, whose volumes it opens up to version 1.25.9.
+/// VeraCrypt. Up to version 1.25.9, it also opens TrueCrypt volumes.
 static VERACRYPT: System = System {
     about: "your own VeraCrypt or TrueCrypt volume, mounted by its program",
     ..System::unsupported(&catalog::VERACRYPT, |_| {
@@ -41,5 +41,5 @@ static VERACRYPT: System = System {
 pub(crate) static SYSTEMS: &[&System] =
     &[&plain::PLAIN, &builtin::BUILTIN, &BITLOCKER, &VERACRYPT, &paired::PAIRED];
 
-/// A run here cannot set up any of them, so it chooses none.
+/// A run on Windows cannot set up any system, so the list is empty.
 pub(crate) static ORDER: &[(&System, bool)] = &[];

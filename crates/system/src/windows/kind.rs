@@ -1,4 +1,4 @@
-//! The kinds of systems on Windows: in this process, and existing storage.
+//! The kinds of systems on Windows: inline systems in this process, and existing storage.
 
 #[path = "../kind/in_place.rs"]
 pub(crate) mod in_place;
@@ -7,7 +7,7 @@ pub(crate) mod inline;
 #[path = "../kind/unsupported.rs"]
 pub(crate) mod unsupported;
 
-/// Containers with devices: not created here.
+/// Containers with devices, which are not created on Windows.
 pub(crate) mod mapped {
     use crate::{ArmContext, ArmSpec, PreparedArm, SystemError};
 
@@ -30,7 +30,7 @@ pub(crate) mod mapped {
     }
 }
 
-/// Containers that this program serves: it serves none here.
+/// Containers that this program serves, which is not possible on Windows.
 pub(crate) mod served {
     use crate::{ArmContext, ArmSpec, PreparedArm, SystemError};
 
@@ -49,7 +49,7 @@ pub(crate) mod served {
     }
 }
 
-/// Directories whose plaintext others show: none are set up here.
+/// Directories with a separate plaintext view, which are not set up on Windows.
 pub(crate) mod stacked {
     use crate::{ArmContext, ArmSpec, PreparedArm, System, SystemError};
 

@@ -1,4 +1,4 @@
-//! The requirements of systems on this machine: none, because a run does not set up any.
+//! What systems require on this machine: nothing, because a run on Windows does not set up any.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use cryptbench_catalog::Remedy;
 
 use crate::Availability;
 
-/// File systems cannot be created here.
+/// File systems cannot be created on Windows.
 pub fn lacks_ntfs() -> Option<(String, Remedy)> {
     Some((
         "cryptbench cannot create file systems on Windows".to_owned(),
@@ -23,7 +23,7 @@ impl Machine {
         Self
     }
 
-    /// Whether a program is installed: none is called.
+    /// Whether a program is installed: always false, because no program is used.
     pub(crate) fn has(&self, _program: &str) -> bool {
         false
     }

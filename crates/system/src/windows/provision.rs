@@ -45,17 +45,17 @@ pub fn runtime_directory() -> Option<PathBuf> {
     below("run").filter(|directory| make_private(directory))
 }
 
-/// Creates `dir`, which inherits its access rights from the profile.
+/// Creates `dir`, which inherits its permissions from the profile.
 pub(crate) fn make_private(dir: &Path) -> bool {
     dirs::create_private(dir).is_ok() && dir.is_dir()
 }
 
-/// Unknown: this file system does not exist here.
+/// Always unknown, because ZFS does not exist on Windows.
 pub fn zfs_encryption(_dataset: &str) -> Option<String> {
     None
 }
 
-/// Unknown, likewise.
+/// Always unknown.
 pub fn zfs_compression(_dataset: &str) -> Option<String> {
     None
 }
@@ -64,7 +64,7 @@ pub(crate) fn zfs_driver(_dataset: &str) -> Option<String> {
     None
 }
 
-/// Contents that this program itself recognises in the file at `path`.
+/// Contents that this program recognises in the file at `path`.
 ///
 /// # Errors
 /// [`SystemError::Io`] if `path` cannot be read.
@@ -73,7 +73,7 @@ pub fn signatures(path: &Path) -> Result<Vec<Signature>, SystemError> {
 }
 
 /// # Errors
-/// [`SystemError::Unavailable`]: dm-crypt is Linux's.
+/// [`SystemError::Unavailable`]: dm-crypt exists only on Linux.
 pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
     Err(SystemError::Unavailable {
         name: name.to_owned(),
@@ -91,7 +91,8 @@ pub mod filesystem {
     pub use super::file_system_kind::FileSystemKind;
     use crate::SystemError;
 
-    /// Tries `act` for two seconds: a scanner that examines each new file releases it after a moment.
+    /// Retries `act` for up to two seconds, because a virus scanner that examines each new file releases it
+    /// after a moment.
     pub(crate) fn once_let_go(
         mut act: impl FnMut() -> Result<(), SystemError>,
     ) -> Result<(), SystemError> {
@@ -128,13 +129,13 @@ pub mod filesystem {
     }
 
     /// # Errors
-    /// [`SystemError::Target`]: it mounts none here.
+    /// [`SystemError::Target`]: nothing is mounted here.
     pub fn unmount(directory: &Path) -> Result<(), SystemError> {
         Err(refusal(directory))
     }
 
     /// # Errors
-    /// [`SystemError::Target`]: it mounts none here.
+    /// [`SystemError::Target`]: nothing is mounted here.
     pub fn is_in_use(directory: &Path) -> Result<bool, SystemError> {
         Err(refusal(directory))
     }

@@ -1,5 +1,4 @@
-//! Resources of a run on Windows: files and directories. All of them are written to the [`Journal`]
-//! first.
+//! Resources of a run on Windows: files and directories. All of them are recorded in the [`Journal`] first.
 
 #[path = "../resource/identity.rs"]
 mod identity;
@@ -46,7 +45,7 @@ kinds! {
     WorkDirectory(WorkTree),
 }
 
-/// A directory to mount on: nothing is mounted here.
+/// A directory to mount on, which is not possible on Windows.
 #[derive(Debug)]
 pub enum Place {}
 
@@ -57,7 +56,7 @@ impl Place {
         Err(cryptbench_export::not_here().into())
     }
 
-    /// The path by which it was reached.
+    /// The path with which it was opened.
     pub fn path(&self) -> &Path {
         match *self {}
     }
@@ -75,7 +74,7 @@ impl Place {
 }
 
 impl AnyResource {
-    /// Its paths, for the journal, which has its own form for paths that are not Unicode.
+    /// Its paths, for the journal, which writes paths that are not Unicode in a special form.
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::ScratchFile(file) => vec![&mut file.path],
@@ -83,7 +82,7 @@ impl AnyResource {
         }
     }
 
-    /// Whether a volume is in use through it: none is mounted here.
+    /// Whether a volume is in use through it: always false, because none is mounted here.
     pub fn is_mount(&self) -> bool {
         false
     }
@@ -111,13 +110,13 @@ mod mount_point {
 }
 
 mod orphans {
-    //! Programs of a killed run: none are started here.
+    //! Programs of a killed run; none are started on Windows.
 
     pub(super) fn await_programs(_word: &str) {}
 }
 
 mod stuck {
-    //! Servers of a killed run: not available here.
+    //! Servers of a killed run; not available on Windows.
 
     use std::fs::File;
 
@@ -129,7 +128,7 @@ mod stuck {
 }
 
 pub mod loop_device {
-    //! Files as disks: Windows attaches them itself.
+    //! Files that are used as disks; Windows attaches them itself.
 
     use std::path::{Path, PathBuf};
 
@@ -138,18 +137,18 @@ pub mod loop_device {
         None
     }
 
-    /// There are no loop devices here.
+    /// Always false, because there are no loop devices on Windows.
     pub fn caches(_device: &Path) -> bool {
         false
     }
 }
 
-/// A kernel parameter for the trials of one arm: not available.
+/// A kernel parameter for the trials of one arm: not available on Windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForTrials {}
 
 impl ForTrials {
-    /// Whether both are values of one parameter.
+    /// Whether both are values of the same parameter.
     pub fn is_of(&self, _other: &Self) -> bool {
         match *self {}
     }
@@ -167,7 +166,7 @@ impl ForTrials {
     }
 }
 
-/// A directory in which nobody else can rename: not needed by a run.
+/// A directory in which nobody else can rename entries; a run on Windows does not need one.
 pub enum PrivateDirectory {}
 
 impl PrivateDirectory {
@@ -178,7 +177,7 @@ impl PrivateDirectory {
         Err(SystemError::Target { path: parent.to_owned(), problem })
     }
 
-    /// The path at which it is reached.
+    /// The path with which it is accessed.
     pub fn path(&self) -> &Path {
         match *self {}
     }

@@ -1,4 +1,4 @@
-//! A block device in use on this machine: Windows provides no means for a program to serve one.
+//! A block device in use on this machine. Windows has no means for a program to serve one.
 
 use std::fs::File;
 use std::io;
@@ -12,10 +12,10 @@ use cryptbench_export::ublk::Disk;
 use crate::SystemError;
 use crate::resource::{Journal, Place};
 
-/// The hidden command of the process that would serve a disk.
+/// The hidden command that starts the server process of a disk; not available on Windows.
 pub const SERVE_DISK: &str = "serve-disk";
 
-/// Refuses.
+/// Always fails.
 ///
 /// # Errors
 /// [`io::ErrorKind::Unsupported`]: nothing is served here.
@@ -55,7 +55,7 @@ impl ServedVolume {
         Err(cryptbench_export::not_here().into())
     }
 
-    /// The file with the contents of the device.
+    /// The file that contains the device's data.
     pub fn file(&self) -> &Path {
         match *self {}
     }

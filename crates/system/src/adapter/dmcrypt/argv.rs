@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::choice::{Choice, Target};
 
-/// Iterations of PBKDF2. Opening is not measured, so this is the minimum of cryptsetup.
+/// Iterations of PBKDF2. Unlocking is not measured, so this is cryptsetup's minimum.
 const ITERATIONS: &str = "1000";
 
 /// `luksFormat`; `None` for formats without a header.
@@ -29,7 +29,8 @@ pub(super) fn format(choice: &Choice, device: &Path) -> Option<Vec<OsString>> {
     words.extend(["--hash", "sha256", "--pbkdf", "pbkdf2"].map(Into::into));
     words.extend(["--pbkdf-force-iterations", ITERATIONS].map(Into::into));
     if !matches!(choice.integrity, "none" | "crc32c") {
-        // Filling the device writes every tag; cryptsetup would write them once more before that.
+        // Filling the device writes every tag. Without this option, cryptsetup would write all of them before
+        // that.
         let integrity = cipher.authenticates.unwrap_or(choice.integrity);
         words.extend(["--integrity", integrity, "--integrity-no-wipe"].map(Into::into));
     }
@@ -71,8 +72,8 @@ pub(super) fn open(choice: &Choice, device: &Path, name: &str) -> Option<Vec<OsS
     Some(words)
 }
 
-/// integritysetup(8)'s `format` of the checksums below LUKS2. It writes the whole device once, because LUKS
-/// checks for other formats before it writes, and sectors without a checksum cannot be read.
+/// integritysetup(8)'s `format` command for the checksums below LUKS2. It writes the whole device once: LUKS
+/// looks for other formats before it writes, and sectors without a checksum cannot be read.
 pub(super) fn format_checksums(choice: &Choice, device: &Path) -> Vec<OsString> {
     let mut words = words(&["--batch-mode", "format", "--integrity", "crc32c", "--sector-size"]);
     words.push(choice.sector.unwrap_or(512).to_string().into());
@@ -80,7 +81,7 @@ pub(super) fn format_checksums(choice: &Choice, device: &Path) -> Vec<OsString> 
     words
 }
 
-/// Its `open`.
+/// Its `open` command.
 pub(super) fn open_checksums(choice: &Choice, device: &Path, name: &str) -> Vec<OsString> {
     let mut words = words(&["--batch-mode", "open", "--integrity", "crc32c"]);
     match choice.journal {
@@ -92,8 +93,8 @@ pub(super) fn open_checksums(choice: &Choice, device: &Path, name: &str) -> Vec<
     words
 }
 
-/// dm-inlinecrypt's table over `sectors` sectors of `device`, which dmsetup(8) reads from its standard input,
-/// because it contains the key.
+/// dm-inlinecrypt's table for `sectors` sectors of `device`. It contains the key, so dmsetup(8) reads it from
+/// its standard input.
 pub(super) fn inline_table(
     choice: &Choice,
     key: &[u8],
@@ -101,10 +102,10 @@ pub(super) fn inline_table(
 ) -> Zeroizing<Vec<u8>> {
     let options = match choice.sector.unwrap_or(512) {
         512 => "1 keytype:raw".to_owned(),
-        // Larger sectors count in their own size.
+        // The IVs of larger sectors are numbered in units of their size.
         sector => format!("3 keytype:raw sector_size:{sector} iv_large_sectors"),
     };
-    // Allocated at its maximum length: growth would leave copies behind.
+    // Allocated at its maximum length, because growing would leave copies of the key behind.
     let device = device.display().to_string();
     let mut table = Zeroizing::new(Vec::with_capacity(2 * key.len() + device.len() + 200));
     table.extend(format!("0 {sectors} inlinecrypt aes-xts-plain64 ").into_bytes());
@@ -115,13 +116,12 @@ pub(super) fn inline_table(
     table
 }
 
-/// Size of the secret in bytes: a passphrase for LUKS, or the key itself for formats without a
-/// header.
+/// Size of the secret in bytes: a passphrase for LUKS, the key itself for formats without a header.
 pub(super) fn secret_bytes(choice: &Choice) -> usize {
     match choice.target {
         Target::Crypt(cipher) if choice.format == "plain" => cipher.key_bytes(),
         Target::Crypt(_) => 64,
-        // cipher_null ignores its key, but cryptsetup requires one.
+        // cipher_null ignores its key, but cryptsetup requires a key.
         Target::CipherNull => 32,
         Target::Linear => 0,
     }

@@ -8,7 +8,7 @@ use crate::settings::{Choice as Values, choices, identifier, in_words};
 use crate::system::{ArmSpec, Role, Setting, System};
 use crate::{Features, Selected, Selection, SystemError};
 
-/// The settings; all of them can be swept.
+/// The settings, each of which can be swept.
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "format",
@@ -65,23 +65,24 @@ pub(super) const SETTINGS: &[Setting] = &[
     ON,
 ];
 
-/// Sizes at which requests may be split; the module's own default is 128 KiB (Linux, drivers/md/dm-crypt.c).
+/// Sizes in bytes at which requests may be split; the module's default is 128 KiB (Linux,
+/// drivers/md/dm-crypt.c).
 const SIZES: &[&str] = &["default", "16384", "65536", "262144", "1048576"];
 
-/// The settings that are parameters of the module, and their files.
+/// The settings that are module parameters, with the names of their files.
 pub(super) const PARAMETERS: [(&str, &str); 2] =
     [("max-read-size", "max_read_size"), ("max-write-size", "max_write_size")];
 
-/// The part of the identifier of dm-crypt without a cipher.
+/// The part of an identifier that means dm-crypt without a cipher.
 const CIPHER_NULL: &str = "cipher-null";
 
-/// The cipher, or what replaces it in a null layer.
+/// The cipher, or its replacement in a null layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Crypt(&'static Cipher),
-    /// dm-crypt with a cipher that changes nothing.
+    /// dm-crypt with a cipher that does not change the data.
     CipherNull,
-    /// No dm-crypt: a mapping of sectors to the same sectors.
+    /// dm-linear instead of dm-crypt: maps each sector to itself.
     Linear,
 }
 
@@ -90,7 +91,7 @@ pub(super) enum Target {
 pub(super) struct Choice {
     pub(super) format: &'static str,
     pub(super) target: Target,
-    /// `None` where cryptsetup chooses.
+    /// `None` if cryptsetup chooses it.
     pub(super) sector: Option<u32>,
     pub(super) workqueues: &'static str,
     pub(super) same_cpu: bool,
@@ -114,14 +115,14 @@ impl Choice {
             && (self.integrity == "none" || self.format == "luks2")
             && authenticates == (self.integrity == "aead")
             && (self.journal == "data" || self.integrity != "none")
-            // A bitmap marks the tags to recalculate, and dm-integrity cannot calculate dm-crypt's tags
-            // (dm-integrity.rst).
+            // A bitmap marks regions whose tags must be recalculated, and dm-integrity cannot calculate
+            // dm-crypt's tags (dm-integrity.rst).
             && (self.journal != "bitmap" || self.integrity == "crc32c")
             && (!self.inline || self.can_be_inline())
     }
 
-    /// Whether dm-inlinecrypt supports it: one cipher, without dm-crypt's queues, and no program writes a
-    /// header for it (Documentation/admin-guide/device-mapper/dm-inlinecrypt.rst).
+    /// Whether dm-inlinecrypt supports this combination: it has one cipher and none of dm-crypt's queues, and
+    /// no program writes a header for it (Documentation/admin-guide/device-mapper/dm-inlinecrypt.rst).
     fn can_be_inline(&self) -> bool {
         let is_aes = |target: &Target| matches!(target, Target::Crypt(c) if **c == AES_256_XTS);
         self.format == "plain"
@@ -130,13 +131,13 @@ impl Choice {
             && self.sizes == ["default"; 2]
     }
 
-    /// Whether the kernel has the parameters that are set.
+    /// Whether the kernel has the module parameters for the chosen settings.
     fn has_parameters(&self, features: &Features) -> bool {
         let set = PARAMETERS.iter().zip(self.sizes).filter(|(_, size)| *size != "default");
         set.into_iter().all(|((_, file), _)| features.dm_crypt_parameters.iter().any(|f| f == file))
     }
 
-    /// A choice with these values of the settings, and `target` instead of their cipher.
+    /// A choice with these values of the settings, but with `target` instead of their cipher.
     fn with(values: &Values, target: Target) -> Self {
         let value = |setting: &str| {
             let known = SETTINGS.iter().find(|s| s.name == setting).expect("it is in the table");
@@ -173,7 +174,7 @@ impl Choice {
     }
 }
 
-/// The arm of a cipher.
+/// The arm for a cipher.
 fn encrypted(system: &System, values: &Values, choice: &Choice, cipher: &Cipher) -> ArmSpec {
     let mut label = format!("{} {}", layout(choice.format), cipher.label);
     if let Some(sector) = choice.sector {
@@ -207,7 +208,7 @@ fn encrypted(system: &System, values: &Values, choice: &Choice, cipher: &Cipher)
     }
 }
 
-/// The settings that are not at their defaults, for a label.
+/// The settings that differ from their defaults, for a label.
 fn words(choice: &Choice) -> String {
     let mut text = match choice.workqueues {
         "no-read" => ", no read workqueue".to_owned(),
@@ -227,7 +228,7 @@ fn words(choice: &Choice) -> String {
     text
 }
 
-/// A null layer of the same stack; `kept` are the settings that apply to it.
+/// A null layer of the same stack; `kept` lists the settings that apply to it.
 fn null(
     system: &System,
     values: &Values,
@@ -241,14 +242,14 @@ fn null(
     let (id, own) = (identifier(system, &values), system.name);
     let id = id.replacen(own, &format!("{own}/{name}"), 1);
     ArmSpec {
-        // Even without encryption, requests cannot be smaller than a sector.
+        // Even without encryption, requests must be at least as large as a sector.
         data_unit: choice.sector.filter(|_| target == Target::CipherNull),
         settings: in_words(&values),
         ..system.arm(id, format!("{label}{}", words(&choice)), Role::NullLayer)
     }
 }
 
-/// The name of dm-crypt without a cipher in tables.
+/// The name in tables for dm-crypt without a cipher.
 fn no_cipher(system: &System) -> String {
     format!("{} without a cipher", system.name)
 }
@@ -261,10 +262,10 @@ fn layout(format: &str) -> &'static str {
     }
 }
 
-/// The null layers of the first choice, then all choices that dm-crypt supports.
+/// The null layers of the first choice, then every choice that dm-crypt supports.
 ///
-/// A sweep does not multiply the null layers: one of each kind per I/O target is enough to separate
-/// the layer from the cipher.
+/// A sweep does not multiply the null layers: one of each kind per I/O target is enough to separate the cost of
+/// the layer from that of the cipher.
 pub(super) fn arms(
     system: &System,
     selection: &Selection,
@@ -282,7 +283,7 @@ pub(super) fn arms(
         }
         let mut cipher =
             values.get("cipher").and_then(|name| Cipher::of_dm_crypt(name)).unwrap_or(&AES_256_XTS);
-        // Uses the default of the authenticating ciphers instead of the default cipher.
+        // Uses the default authenticating cipher instead of the default cipher.
         if integrity == "aead" && !names_a_cipher(selection) {
             cipher = DM_CRYPT_CIPHERS
                 .into_iter()
@@ -343,7 +344,7 @@ pub(super) fn arms(
     Ok(nulls)
 }
 
-/// The arm with the sector size that cryptsetup chose, the same as if it had been specified; `None` if it was.
+/// The arm with the sector size that cryptsetup chose, as if it had been specified; `None` if it was specified.
 pub(super) fn with_sector(system: &System, arm: &ArmSpec, sector: u32) -> Option<ArmSpec> {
     let choice = Choice::of(arm);
     if choice.sector.is_some() || choice.target == Target::Linear {
@@ -384,7 +385,7 @@ fn hint(system: &System) -> String {
     )
 }
 
-/// The selection with data units as sector sizes, if it names data units but not this setting.
+/// The selection with its data units as sector sizes, if it specifies data units but not the sector size.
 fn with_sectors(system: &System, selection: &Selection) -> Result<Selection, SystemError> {
     let mut selection = selection.clone();
     if selection.settings.contains_key("sector-size") || selection.data_units.is_empty() {

@@ -1,10 +1,10 @@
-//! dm-crypt, the kernel's own disk encryption, through cryptsetup(8): LUKS2, LUKS1 and plain.
+//! dm-crypt, the kernel's own disk encryption, set up with cryptsetup(8): LUKS2, LUKS1 and plain.
 //!
-//! A container file on the measured storage, a loop device over it, dm-crypt over that, and ext4 on
-//! top. Requests go to a scratch file in that file system, which makes the arms comparable with the
-//! mounted built-in engine. With `I/O target = device` they go to the mapped device itself, behind
-//! the end of the file system. The null layers are the same stack with dm-linear instead of
-//! dm-crypt, or with a dm-crypt cipher that changes nothing.
+//! The stack consists of a container file on the measured storage, a loop device, dm-crypt and ext4. Requests
+//! go to a scratch file in that file system, which makes the arms comparable with the mounted built-in engine.
+//! With `I/O target = device` they go to the mapped device itself, after the end of the file system. The null
+//! layers are the same stack with dm-linear instead of dm-crypt, or with a dm-crypt cipher that does not change
+//! the data.
 
 mod argv;
 mod choice;
@@ -30,13 +30,13 @@ use crate::resource::{ResourceStack, mapping};
 use crate::system::{Kind, System};
 use crate::{Availability, SystemError};
 
-/// Opening is configured to be cheap; beyond this limit it hangs.
+/// Unlocking is configured to be cheap; a longer time means that cryptsetup hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Checksums for the whole device are written once; this takes long on a slow disk.
+/// Checksums are written once for the whole device, which takes long on a slow disk.
 const WRITES_ALL: Duration = Duration::from_secs(3600);
 
-/// Space for the header: 16 MiB in LUKS2, 2 MiB in LUKS1.
+/// Space for the header in bytes; LUKS2 needs 16 MiB, LUKS1 needs 2 MiB.
 const HEADER: u64 = 16 << 20;
 
 /// Kernel encryption through cryptsetup.
@@ -44,10 +44,10 @@ pub(crate) static DM_CRYPT: System = System {
     settings: SETTINGS,
     availability,
     arms: choice::arms,
-    // The kernel's driver of the cipher; known only after the cipher has been used since boot.
+    // The kernel's driver for the cipher, which is known only if the cipher has been used since boot.
     kernel_tier: |arm, _| {
         let Target::Crypt(cipher) = Choice::of(arm).target else { return None };
-        // It cannot be determined whether the device or the block layer's fallback encrypts.
+        // It is unknown whether the device or the block layer's fallback encrypts.
         if Choice::of(arm).inline {
             return None;
         }
@@ -73,7 +73,7 @@ pub(crate) static DM_CRYPT: System = System {
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
-    // The kernel first: without its support no package helps.
+    // The kernel is checked first, because a package does not help without its support.
     machine.lacks_device_mapper().unwrap_or_else(|| {
         // integritysetup is in the same package.
         if !machine.has("cryptsetup") {
@@ -90,14 +90,14 @@ fn version(said: &str) -> String {
     said.split_whitespace().nth(1).unwrap_or(said).to_owned()
 }
 
-/// Bytes of the container beyond the mapped device.
+/// Number of bytes in the container in addition to the mapped device.
 fn overhead(choice: &Choice, mapped: u64) -> u64 {
     let has_header = matches!(choice.target, Target::Crypt(_)) && choice.format != "plain";
     let header = if has_header { HEADER } else { 0 };
     let tags = match choice.integrity {
         "none" => 0,
-        // 32 bytes per sector, a journal of a hundredth (dm-integrity's default) but at most 64
-        // MiB, and a superblock; a sixteenth of that again for padding.
+        // 32 bytes per sector, a journal of 1 % (dm-integrity's default) but at most 64 MiB, and a superblock;
+        // then another sixteenth of that sum for padding.
         _ => {
             let tags = mapped / u64::from(choice.sector.unwrap_or(512)) * 32;
             tags + (tags + mapped) / 64 + (8 << 20)
@@ -109,15 +109,16 @@ fn overhead(choice: &Choice, mapped: u64) -> u64 {
 fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemError> {
     let (mut choice, name) = (Choice::of(volume.arm), volume.name);
     let path = &volume.container.path;
-    // If cryptsetup chooses the sector size, it uses the block size of the device, so that must be the disk's block
-    // size.
+    // If cryptsetup chooses the sector size, it uses the block size of the device. The device must therefore
+    // have the same block size as the disk.
     let blocks = match (choice.sector, choice.target) {
         (None, Target::Crypt(_) | Target::CipherNull) => disk_blocks(path),
         _ => None,
     };
     let device = place::device(stack, path, blocks)?;
     if let (None, Target::CipherNull) = (choice.sector, choice.target) {
-        // The same choice as cryptsetup's for the cipher that it represents (cryptsetup(8), --sector-size).
+        // A null layer uses the sector size that cryptsetup would choose for the cipher (cryptsetup(8),
+        // --sector-size).
         choice.sector = attribute(&device, "physical_block_size");
     }
     let cryptsetup = |words| {
@@ -148,7 +149,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     Ok(Disk { unreadable: choice.integrity != "none", ..Disk::by_kernel(device) })
 }
 
-/// The dm-integrity device with checksums on `device`, for LUKS2 on top of it.
+/// The dm-integrity device with checksums on `device`; LUKS2 is set up on it.
 fn checksums(
     volume: &Volume<'_>,
     choice: &Choice,
@@ -168,19 +169,19 @@ fn checksums(
     })
 }
 
-/// A number that the kernel reports for the queue of a block device.
+/// A numeric attribute of a block device's request queue (`queue/NAME` in sysfs).
 fn attribute(device: &Path, name: &str) -> Option<u32> {
     let number = Details::of(&fs::metadata(device).ok()?).device;
     Tree::this().of_number(number)?.disk().attribute(&format!("queue/{name}"))?.parse().ok()
 }
 
-/// Bytes of a physical block of the disk that holds `file`, if they are more than the 512 of a sector.
+/// Physical block size in bytes of the disk that contains `file`, if it is larger than 512.
 fn disk_blocks(file: &Path) -> Option<u32> {
     let number = Details::of(&fs::metadata(file).ok()?).file_system;
     let mount = storage::mount_of(number, file)?;
     let disk = Tree::this().of_mount(number, &mount.source)?.disk();
     let bytes: u32 = disk.attribute("queue/physical_block_size")?.parse().ok()?;
-    // Loop devices have blocks of at most a page, and LUKS2 has sectors of at most 4096 bytes.
+    // Loop devices support block sizes up to the page size, and LUKS2 supports sectors up to 4096 bytes.
     (bytes > 512 && bytes.is_power_of_two()).then_some(bytes.min(4096))
 }
 
