@@ -138,7 +138,7 @@ fn the_tables_fit_and_say_what_they_mean_and_rest_on() {
         "If the function is not specified",
         "What it rests on",
         "--multiplier",
-        "Deviation from proportional",
+        "Deviation of the time from proportionality",
         "RIPEMD-160 (old)",
     ] {
         assert!(all.contains(expected), "no {expected:?} in:\n{all}");

@@ -179,7 +179,7 @@ fn a_partitioned_disk_and_a_packed_one() {
         let mut command_line = Command::new(program);
         let packed = command_line.args(["-k", "base.vhdx"]).current_dir(case.0.target()).output();
         match packed.is_ok_and(|done| done.status.success()) {
-            true => case.refused(&dump(name), 5, &["packed", command]),
+            true => case.refused(&dump(name), 5, &["compressed", command]),
             false => skipped(&format!("no {program}")),
         }
     }

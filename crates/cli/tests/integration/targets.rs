@@ -46,7 +46,7 @@ fn a_device_must_be_named_twice() {
     // A directory is not overwritten: the word was meant for something else.
     let done = s.run(&s.tiny(&[".", "--destroy", &disk.device]));
     assert_eq!(done.status.code(), Some(3));
-    assert!(text(&done.stderr).contains("not what this run"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("not a target that this run"), "{}", text(&done.stderr));
 }
 
 #[test]

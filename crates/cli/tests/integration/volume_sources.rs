@@ -75,7 +75,7 @@ fn a_part_of_a_key_file_and_a_directory_of_them() {
     bench.refused(
         &format!("{opened} --keyfile keys/one --keyfile-offset 1"),
         2,
-        "are only for LUKS",
+        "can be specified only for LUKS",
     );
     bench.refused("info v --open --keyfile keys", 5, "irectory");
 }

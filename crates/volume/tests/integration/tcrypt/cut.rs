@@ -222,7 +222,7 @@ fn containers_of_truecrypt_5_that_were_cut() {
     let own = credentials("bbbbbbbbbbbb", None);
     let cut = open(device(&host[4096..]), &own, &hidden).unwrap();
     let said = cut.info().warnings().collect::<String>();
-    assert!(said.contains("decrypted wrongly"), "{said}");
+    assert!(said.contains("decrypted incorrectly"), "{said}");
     let writable = OpenOptions { access: Access::ReadWrite, ..hidden };
     assert!(refused(&host[4096..], &own, &writable).contains("looks random"));
     for options in [hidden, writable] {
