@@ -30,10 +30,10 @@ pub fn disk_rates(directory: &Path, runs: &Path) -> Option<DiskRates> {
     rates_of(&Ground::of_directory(directory).ok()?.below?.device?, runs)
 }
 
-/// The same of `device`.
+/// The same for `device`.
 pub(crate) fn rates_of(device: &Device, runs: &Path) -> Option<DiskRates> {
     let mut names: Vec<_> = fs::read_dir(runs).ok()?.flatten().map(|e| e.file_name()).collect();
-    // The name of a run begins with its date.
+    // The name of a run starts with its date.
     names.sort_unstable_by(|a, b| b.cmp(a));
     names.iter().take(LOOK_BACK).find_map(|name| {
         let record = cryptbench_record::read(&runs.join(name)).ok()?;

@@ -25,11 +25,11 @@ use crate::{DiskRates, Request, RunError};
 pub struct DryRun {
     /// The planned measurements.
     pub plan: record::Plan,
-    /// Directory in which files would be created, or what would be overwritten.
+    /// Directory in which files would be created, or the storage that would be overwritten.
     pub directory: String,
     /// File system and device, in words.
     pub storage: String,
-    /// The file system, or the kind of what would be overwritten.
+    /// The file system, or the kind of storage that would be overwritten.
     pub filesystem: String,
     /// Whether a model is used instead of a disk.
     pub is_emulated: bool,
@@ -47,15 +47,15 @@ pub struct DryRun {
     pub paired: Vec<(String, String)>,
     /// Bytes of the scratch file, and the reason for that size.
     pub scratch: (u64, String),
-    /// The amount it would write and read, and its duration; an upper limit if the precision decides.
+    /// The amount that would be written and read, and the duration; an upper limit if the run ends on precision.
     pub forecast: Forecast,
-    /// The rates of this disk from an earlier run, on which the forecast is then based.
+    /// The rates of this disk from an earlier run, if there are any. The forecast is then based on them.
     pub measured: Option<DiskRates>,
     /// Remarks of the profile.
     pub remarks: Vec<String>,
 }
 
-/// Looks and decides as a run of `request` would, without creating anything. `runs` contains earlier
+/// Examines the machine and plans as a run of `request` would, without creating anything. `runs` contains earlier
 /// records.
 ///
 /// # Errors
@@ -84,7 +84,7 @@ fn of(plan: &Plan, request: &Request, runs: Option<&Path>) -> DryRun {
     }
 }
 
-/// The warning before a run of this plan that writes much. A resumed run has given it before.
+/// The warning before a run that writes a large amount. A resumed run has already given it.
 pub(crate) fn wear_of(plan: &Plan, request: &Request) -> Option<String> {
     if plan.earlier.is_some() {
         return None;
@@ -103,7 +103,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     let own = own_files(arms);
     let device = plain.device().filter(|_| plain.is_directory());
     let measured = runs.and_then(|runs| rates_of(device?, runs));
-    // A mounted system fills its container and the file in it; of a pair each target is filled.
+    // A mounted system fills its container and the file in it. Each target of a pair is filled.
     let fills = match is_only_read {
         true => 0,
         false => 1 + 2 * own + encrypted.len() as u32,
@@ -250,7 +250,7 @@ fn rates(measured: Option<&DiskRates>) -> Rates {
     }
 }
 
-/// Adds the data transferred by checking the arms' data, after the trials and outside the budget.
+/// Adds the data transferred by checks of the arms' data, which follow the trials and are not part of the budget.
 fn with_evidence(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64) -> Forecast {
     if scratch == 0 {
         return forecast;
@@ -264,7 +264,7 @@ fn with_evidence(forecast: Forecast, plan: &record::Plan, own: u32, scratch: u64
     }
 }
 
-/// A run ends with its budget: scales the bytes that it transfers to that time.
+/// A run ends when its budget is used up: scales the bytes that it transfers to that time.
 fn within_budget(forecast: Forecast, budget_s: f64) -> Forecast {
     if forecast.seconds <= budget_s {
         return forecast;

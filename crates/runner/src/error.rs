@@ -67,7 +67,7 @@ pub enum RunError {
         /// The byte offset in that file.
         offset: u64,
     },
-    /// A system that should encrypt stored plaintext beside its ciphertext.
+    /// A system that should encrypt stored plaintext next to its ciphertext.
     #[error(
         "{arm} leaves plaintext in its cache: data written through it is stored there unencrypted, at {places} \
          offsets; the first is byte {offset} of {file}. None was found in its encrypted storage"

@@ -1,5 +1,5 @@
-//! The record of a run as it grows. Every event is sent to the caller's sink and added up here, so the final
-//! record equals the log.
+//! The growing record of a run. Every event is sent to the caller's sink and accumulated here, so the final record
+//! equals the log.
 
 use cryptbench_record::{self as record, Event, Fold, Record, Sink};
 use tracing::{debug, info};
@@ -9,7 +9,7 @@ use crate::finish::Finished;
 use crate::prepare::Claimed;
 use crate::{Halt, RunError, resumed};
 
-/// Adds up the events of a run, and passes them on.
+/// Accumulates the events of a run, and passes them on.
 pub(crate) struct Recorder<'a> {
     sink: &'a mut dyn Sink,
     fold: Fold,
@@ -21,7 +21,7 @@ impl<'a> Recorder<'a> {
     /// Reports the plan and the target, and the remarks on them.
     ///
     /// # Errors
-    /// [`RunError::Usage`] if the run continues one with another plan or target.
+    /// [`RunError::Usage`] if the run resumes one that has another plan or target.
     pub(crate) fn begin(
         plan: &Plan,
         claimed: &Claimed<'_>,
@@ -90,8 +90,8 @@ impl<'a> Recorder<'a> {
         self.fold.record()
     }
 
-    /// Completes the record. Also returns the error that halted the run, otherwise the one found in the arms'
-    /// data, otherwise one for any remaining resource.
+    /// Completes the record. Also returns the error that halted the run; otherwise the fault found in the arms'
+    /// data; otherwise an error if resources could not be removed.
     ///
     /// # Errors
     /// The error that halted the run, if nothing was measured.
@@ -117,7 +117,7 @@ impl Sink for Recorder<'_> {
     }
 }
 
-/// Passes an event to the observer that follows the program step by step.
+/// Logs an event for users who follow the program step by step (`--verbose`).
 fn tell(event: &Event) {
     match event {
         Event::Preparing { what, number, of, .. } => info!("arm {number} of {of}: {what}"),

@@ -40,7 +40,7 @@ pub(crate) enum Refusal {
         "has {names} hard links and would be overwritten under all its names: copy it first, or choose another file"
     )]
     Links { names: u64 },
-    /// The kernel does not report who uses it.
+    /// The kernel does not report what uses it.
     #[error(
         "may be in use; this cannot be determined here ({what}), so it will not be overwritten"
     )]
@@ -48,7 +48,7 @@ pub(crate) enum Refusal {
     /// It cannot be written.
     #[error("is read-only: {remedy}")]
     ReadOnly { remedy: Cow<'static, str> },
-    /// The kernel has reserved it, for a reason that is not visible here.
+    /// The kernel has claimed it, for a reason that is not visible here.
     #[error(
         "is already claimed in the kernel, for example by a mount in another namespace or by another cryptbench run: \
          unmount or stop that first"

@@ -33,13 +33,13 @@ pub struct TargetRequest {
     pub consent: Consent,
     /// Only read `path`, which must then be a block device, and write nothing anywhere.
     pub only_read: bool,
-    /// Targets that the user encrypted, to be compared with `path`; that is then the plain one.
+    /// Targets that the user encrypted, to be compared with `path`; which is then the plain target.
     pub pair: Vec<PairRequest>,
     /// An emulated device that is served and measured instead of `path`.
     pub emulate: Option<EmulateRequest>,
-    /// Bytes of the scratch file; `None` chooses the size by the free space.
+    /// Bytes of the scratch file; `None` chooses the size according to the free space.
     pub size: Option<u64>,
-    /// The kind of device that holds the target, if its owner states it.
+    /// The kind of device that holds the target, if the user specifies it.
     pub device_kind: Option<DeviceKind>,
     /// Whether requests go through the page cache; `None` leaves it to the profile. If direct I/O
     /// does not work, they always do.
@@ -91,8 +91,8 @@ pub struct Request {
     /// Seed of the schedule; `None` draws one.
     pub seed: Option<u64>,
     /// Minimum detectable loss, as a fraction. `None` means [`DEFAULT_PRECISION`](crate::DEFAULT_PRECISION) in
-    /// trials that fill the budget; otherwise trials are short, so that a workload ends soon after it is
-    /// precise.
+    /// trials that fill the budget; otherwise trials are short, so that a workload ends soon after it has reached
+    /// its precision.
     pub precision: Option<f64>,
     /// Maximum number of pairs per workload.
     pub max_pairs: u32,
@@ -100,7 +100,7 @@ pub struct Request {
     pub engine: EngineChoice,
     /// Whether trials are sliced if possible.
     pub slices: bool,
-    /// Whether plain storage is measured by depth and size before the first trial, to explain costs.
+    /// Whether plain storage is measured by queue depth and request size before the first trial, to explain costs.
     pub why: bool,
     /// After each trial, verify the data that it wrote.
     pub verify: bool,

@@ -32,7 +32,7 @@ pub(crate) fn check(
     }
 }
 
-/// Length and lead-in of a trial in seconds, from `earlier`: its trials are comparable only with trials of equal
+/// Length and ramp of a trial in seconds, from `earlier`: its trials are comparable only with trials of equal
 /// length.
 pub(crate) fn lengths(earlier: &Record) -> (f64, f64) {
     (earlier.plan.trial_s, earlier.plan.ramp_s)

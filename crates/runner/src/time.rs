@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 /// Interval at which the thread checks the flag and the time.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Delay of such a check from which on the process counts as stopped: even a busy machine schedules a sleeping thread
-/// sooner.
+/// A process counts as suspended if such a check is delayed by at least this time: even a busy machine schedules a
+/// sleeping thread sooner.
 const GAP: Duration = Duration::from_millis(500);
 
 /// The clock of a run, and the flag that ends its parts.
@@ -105,7 +105,7 @@ impl<'a> RunTime<'a> {
 
     /// Time for which the process was suspended since the last call, as far as it was detected.
     pub(crate) fn gaps(&self) -> Duration {
-        // After a stop this thread may continue before the other one.
+        // After a suspension, this thread may continue before the one that checks.
         let since = held(&self.seen).ticked.elapsed();
         if since > GAP {
             thread::sleep(2 * TICK);

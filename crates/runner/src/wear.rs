@@ -1,20 +1,20 @@
-//! The bytes that a run writes, as a part of the rated endurance of a drive.
+//! The bytes that a run writes, as a fraction of a drive's rated endurance.
 
 use cryptbench_record::{Device, PlaceKind};
 
 use crate::DryRun;
 
-/// Bytes that a consumer SSD is rated for, per byte of its size: Samsung's data sheet of the 870 EVO (2021) has 150 TB
-/// for 250 GB, and the same ratio up to 2,400 TB for 4 TB.
+/// Rated endurance of a consumer SSD in bytes written per byte of its size. Samsung's data sheet of the 870 EVO
+/// (2021) specifies 150 TB for 250 GB, and the same ratio up to 2,400 TB for 4 TB.
 const RATED: f64 = 600.0;
 
 /// The assumed size of a drive whose size is unknown, in bytes.
 const USUAL: u64 = 1_000_000_000_000;
 
-/// Writes from which on a note is always given, in bytes.
+/// Number of written bytes from which on a note is always given.
 const MUCH: u64 = 200_000_000_000;
 
-/// States the bytes that these runs write to one disk, if that is much: more than a tenth of the disk, or 200 GB.
+/// States how much these runs write to one disk, if it is a large amount: more than a tenth of the disk, or 200 GB.
 pub fn wear(runs: &[DryRun]) -> Option<String> {
     let first = runs.first()?;
     // Nothing wears out: the data is in memory, or a model is used instead of a disk.

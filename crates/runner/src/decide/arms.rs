@@ -55,7 +55,7 @@ impl Arms {
                 ));
             }
             let mut arms = volumes::arms(&request.unlock)?;
-            // A resumed run may have had fewer of them, for lack of time.
+            // The earlier part of a resumed run may have had fewer of them, because of lack of time.
             let earlier = request.resume.as_deref().map(|record| &record.plan);
             if let Some(plan) = earlier.or(request.like.as_deref()) {
                 arms.retain(|arm| plan.arms.iter().any(|asked| asked.id == arm.id));
@@ -80,7 +80,7 @@ impl Arms {
             return Ok((Self::Systems(choices.arms()?), Some(choices)));
         }
         if selection.systems.is_empty() && !request.target.pair.is_empty() {
-            // Nothing else was selected.
+            // No other system was selected.
             selection.systems.push("plain".to_owned());
         } else if selection.systems.is_empty() && works().any(|w| matches!(w, Work::Files(_))) {
             // Small files require a file system on the encrypted storage.
@@ -135,8 +135,8 @@ impl Arms {
         }
     }
 
-    /// The arms in the form of the record, before any is set up; those of encrypted `targets` are named after
-    /// these.
+    /// The arms in the form of the record, before any is set up; those of encrypted `targets` are named after the
+    /// targets.
     pub(super) fn recorded(
         &mut self,
         pairs: &[PairRequest],
@@ -147,7 +147,7 @@ impl Arms {
         let tier = tiers.ciphers;
         match self {
             Self::Systems(arms) => {
-                // Other systems report it once they are set up.
+                // Other systems report their kernel once they are set up.
                 let kernel = |system: &System, arm: &_| system.own_kernel(arm, tier);
                 arms.iter().map(|arm| recorded(arm, arms, kernel)).collect()
             }
@@ -176,7 +176,7 @@ fn check_files(arms: &[ArmSpec], workloads: &[WorkloadSpec]) -> Result<(), RunEr
     }
 }
 
-/// `arm` of `arms` in the form of the record; `kernel` states what runs its cipher.
+/// `arm` of `arms` in the form of the record; `kernel` returns the code that runs its cipher.
 fn recorded(
     arm: &ArmSpec,
     arms: &[ArmSpec],

@@ -1,4 +1,4 @@
-//! The choices of a run whose user specifies no system: AES-256 alone, and two systems that are available on
+//! The choices of a run if the user does not specify a system: AES-256 alone, and two systems that are available on
 //! this machine.
 
 use std::time::Duration;
@@ -13,14 +13,15 @@ use super::sizes::makes_files;
 use crate::RunError;
 use crate::request::Request;
 
-/// Number of systems that a run chooses: together with plain storage twice and AES-256 alone they fill its
-/// budget.
+/// Number of systems that a run chooses: with these, plain storage (twice) and AES-256 alone, its budget is used
+/// up.
 const PLACES: usize = 2;
 
-/// Maximum size of the active range if each system fills its own: filling leaves less time for the trials.
+/// Maximum size of the active range if each system has its own range to fill, because filling takes time from the
+/// trials.
 pub(crate) const RANGE: u64 = 512 << 20;
 
-/// Minimum time for setting up a system, as long as any is left.
+/// Minimum time for setting up a system, as long as any time is left.
 pub(crate) const SET_UP_EACH: Duration = Duration::from_secs(15);
 
 /// The systems that a run chose, and those that it did not.
@@ -28,17 +29,17 @@ pub(crate) const SET_UP_EACH: Duration = Duration::from_secs(15);
 pub(crate) struct Choices {
     /// The systems that it measures.
     taken: Vec<Candidate>,
-    /// The substitutes for one that cannot be set up, in order.
+    /// Substitutes for systems that cannot be set up, in order of preference.
     reserve: Vec<Candidate>,
     left_out: Vec<LeftOut>,
     /// Every system that was considered, in order.
     order: Vec<&'static str>,
-    /// Whether AES-256 alone can do any of the work: it has no files.
+    /// Whether AES-256 alone can do any of the work; it cannot create files.
     has_floor: bool,
     split: bool,
 }
 
-/// The name of the set that a run measures, and all that is not in it, in the form of the record.
+/// The name of the set that a run measures, and all systems that are not in it, in the form of the record.
 pub(super) fn set(
     choices: Option<&Choices>,
     request: &Request,
@@ -106,7 +107,7 @@ impl Choices {
             }
         }
         if !has_floor && choices.taken.is_empty() {
-            // States what is missing.
+            // Returns an error that states what is missing.
             let systems = vec![BUILTIN_MOUNTED.name.to_owned()];
             system::arms(&Selection { systems, ..Selection::default() }, abilities)?;
         }
@@ -134,7 +135,7 @@ impl Choices {
         Ok(arms)
     }
 
-    /// Plain storage, and AES-256 alone as far as it is measured together with the remaining systems.
+    /// Plain storage and, if it is measured together with the remaining systems, AES-256 alone.
     pub(crate) fn floor(&self) -> Result<Vec<ArmSpec>, RunError> {
         let mut arms = system::floor(self.taken.is_empty(), self.split)?;
         arms.retain(|arm| self.has_floor || self.taken.is_empty() || arm.system == PLAIN.name);
@@ -159,7 +160,7 @@ impl Choices {
         self.taken.last()
     }
 
-    /// Drops one more system because of `why`; false if that was not the reason, because none is left to drop.
+    /// Drops one more system because of `why`; false if no system can be dropped any more.
     pub(super) fn give_way(&mut self, why: &RunError) -> bool {
         if self.taken.len() <= usize::from(!self.has_floor) {
             return false;
@@ -169,7 +170,7 @@ impl Choices {
         };
         let remedy = format!("once that is fixed: cryptbench run --system {}", last.system);
         self.leave_out(last.system, cryptbench_text::chain(why), remedy);
-        // A substitute would need at least as much.
+        // A substitute would need at least as much time.
         for candidate in std::mem::take(&mut self.reserve) {
             self.leave_out_for_time(candidate.system);
         }
@@ -185,7 +186,7 @@ impl Choices {
         self.leave_out(system, reason, format!("cryptbench run --system {system}"));
     }
 
-    /// The name of the set, and all that is not in it, in the form of the record.
+    /// The name of the set, and all systems that are not in it, in the form of the record.
     pub(crate) fn recorded(&self) -> (String, Vec<LeftOut>) {
         let mut all = self.clone();
         for candidate in &self.reserve {

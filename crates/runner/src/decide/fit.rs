@@ -20,17 +20,17 @@ const OVERHEAD: u64 = 22 * MIB;
 const PROGRAMS_S: f64 = 0.5;
 const REQUESTS: f64 = 30.0;
 
-/// Number of times that the bytes of a file pass through the cipher until they are stored, for a system half as fast as
+/// Number of times that a file's bytes pass through the cipher before they are stored, for a system half as fast as
 /// this program.
 const PASSES: f64 = 2.0;
 
-/// Speed of storage and CPU; unknown means as fast as possible.
+/// Speed of storage and CPU; a speed that is unknown counts as unlimited.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pace {
     /// Bytes per second of large writes and reads.
     pub(crate) write: f64,
     pub(crate) read: f64,
-    /// Seconds per small request, of the slower kind; and per small read.
+    /// Seconds per small request of the slower kind, and per small read.
     pub(crate) request_s: f64,
     pub(crate) read_s: f64,
     /// Bytes per second of AES-256-XTS in RAM.
@@ -62,7 +62,7 @@ impl Pace {
         }
     }
 
-    /// Seconds for `bytes` that pass a cipher this many times on their way to the disk.
+    /// Seconds for `bytes` that pass through the cipher `passes` times on their way to the disk.
     fn sealed_s(&self, bytes: u64, passes: f64) -> f64 {
         bytes as f64 * (1.0 / self.write + passes / self.cipher)
     }
@@ -85,7 +85,7 @@ pub(crate) fn system_s(arms: &[ArmSpec], len: u64, (files, free): (u64, u64), pa
     systems.map(each).sum()
 }
 
-/// The largest number of bytes from `least` to `most`, whole MiB, for which `takes` is at most `seconds`;
+/// The largest number of bytes from `least` to `most`, in whole MiB, for which `takes` is at most `seconds`;
 /// `least` if there is none.
 pub(crate) fn size(least: u64, most: u64, seconds: f64, takes: impl Fn(u64) -> f64) -> u64 {
     if takes(most) <= seconds {
@@ -108,7 +108,7 @@ pub(crate) fn least_for_any(workloads: &[WorkloadSpec]) -> u64 {
     each.min().unwrap_or(0).max(LEAST)
 }
 
-/// Duration of a trial of `timed_s` seconds on a range of `len` bytes; infinite if that is too small.
+/// Duration of a trial of `timed_s` seconds on a range of `len` bytes; infinite if the range is too small.
 pub(crate) fn trial_s(work: &WorkloadSpec, timed_s: f64, len: u64, pace: &Pace) -> f64 {
     let (needs, writes) = match &work.work {
         Work::Block(block) => match block.file {

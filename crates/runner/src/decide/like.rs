@@ -12,11 +12,11 @@ const TRANSPORT: &str = "transport";
 /// The arms of `plan` that can be set up here, in its order. Arms that the user encrypted come from `--pair`.
 ///
 /// # Errors
-/// [`RunError::Usage`] if none but plain storage can.
+/// [`RunError::Usage`] if only plain storage can be set up.
 pub(super) fn arms(plan: &record::Plan, abilities: &Abilities) -> Result<Vec<ArmSpec>, RunError> {
     let mut found: Vec<ArmSpec> = Vec::new();
     let mut add = |selection: &Selection| {
-        // A selection that the system does not support created none of the arms.
+        // If the system does not support the selection, none of the arms came from it.
         for arm in system::arms(selection, abilities).unwrap_or_default() {
             let is_asked = plan.arms.iter().any(|asked| asked.id == arm.id);
             if is_asked && !found.iter().any(|has| has.id == arm.id) {
@@ -38,7 +38,7 @@ pub(super) fn arms(plan: &record::Plan, abilities: &Abilities) -> Result<Vec<Arm
     Ok(found)
 }
 
-/// The systems of a plan, each once.
+/// The systems of a plan, without duplicates.
 fn names(plan: &record::Plan) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for arm in &plan.arms {
@@ -50,7 +50,8 @@ fn names(plan: &record::Plan) -> Vec<&str> {
     names
 }
 
-/// The possible requests that give a system those arms: none, its settings, its ciphers and data units, or all.
+/// The requests that could have produced these arms of a system: without options, with its settings, with its
+/// ciphers and data units, or with all of them.
 fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
     let own: Vec<&record::Arm> = plan.arms.iter().filter(|arm| arm.system == name).collect();
     let plain = Selection { systems: vec![name.to_owned()], split: true, ..Selection::default() };
@@ -65,7 +66,7 @@ fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
             ciphers.data_units.push(unit);
         }
         for (key, value) in &arm.settings {
-            // A setting that was not requested follows from the machine, and is not in the identifier.
+            // A setting that was not requested depends on the machine, and is not part of the identifier.
             let was_asked = key != TRANSPORT || arm.id.contains(&format!("{key}={value}"));
             let is_setting = was_asked
                 && known
@@ -82,7 +83,7 @@ fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
     vec![plain, settings, ciphers, all]
 }
 
-/// The systems of `like` that are not in `plan`, and why.
+/// The systems of `like` that are not in `plan`, with the reasons.
 pub(super) fn left_out(
     like: &record::Plan,
     plan: &record::Plan,

@@ -26,22 +26,23 @@ const USUAL_ARMS: f64 = 5.0;
 /// disk that never finishes.
 const UNBOUNDED: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Minimum number of pairs before a workload may end on precision. With fewer, the interval depends more on
-/// luck than on the disk (docs/methodology.md).
+/// Minimum number of pairs before a workload may end because of its precision. With fewer pairs, the interval
+/// depends more on chance than on the disk (docs/methodology.md).
 pub(crate) const MIN_PAIRS: u32 = 6;
 
 /// Confidence level of every interval.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// Number of pairs for which the chosen length of a trial leaves time in the budget: without slices, and with slices,
-/// with which a short trial is as good as a long one.
+/// Number of pairs that must fit into the budget when the length of a trial is chosen: without slices, and with
+/// slices. With slices, a short trial is as good as a long one.
 const PAIRS_WITHIN_BUDGET: f64 = 10.0;
 const SLICED_PAIRS_WITHIN_BUDGET: f64 = 20.0;
 
-/// Seconds of a slice; slow requests make it longer.
+/// Length of a slice in seconds; slow requests make it longer.
 pub(crate) const SLICE_S: f64 = 0.005;
 
-/// Minimum number of slices in a trial: fewer would not be closer together than trials.
+/// Minimum number of slices in a trial. With fewer, the slices of two arms would be no closer together than whole
+/// trials.
 pub(crate) const LEAST_SLICES: u32 = 2;
 
 /// Whether a trial of the requested length, if any, can be split into slices.
@@ -50,15 +51,15 @@ fn can_be_cut(request: &Request) -> bool {
     asked.is_none_or(|trial_s| trial_s >= f64::from(LEAST_SLICES) * SLICE_S)
 }
 
-/// Unmeasured lead-in of a timed trial in seconds, in which the queue fills and the device adapts
-/// to the new work. At most a quarter of the trial.
+/// Ramp of a timed trial in seconds: unmeasured time in which the queue fills and the device adapts to the new
+/// work. At most a quarter of the trial.
 const RAMP_S: f64 = 0.02;
 
-/// Shortest trials, whole and with slices, unless the user or the profile sets the length.
+/// Minimum length of a trial, whole and with slices, unless the user or the profile sets it.
 const LEAST_TRIAL_S: f64 = 0.1;
 const LEAST_SLICED_TRIAL_S: f64 = 0.06;
 
-/// The intended number of pairs within the budget, and the shortest trial for that.
+/// The intended number of pairs within the budget, and the minimum length of a trial.
 fn aims(is_sliced: bool) -> (f64, f64) {
     match is_sliced {
         true => (SLICED_PAIRS_WITHIN_BUDGET, LEAST_SLICED_TRIAL_S),
@@ -69,7 +70,7 @@ fn aims(is_sliced: bool) -> (f64, f64) {
 /// Share of the budget that filling, discarded trials and pauses use on an ordinary disk.
 const OVERHEAD: f64 = 0.20;
 
-/// Share of the budget that is planned for set-up; and while no system is set up.
+/// Share of the budget that is planned for set-up, and the larger share while no system is set up.
 pub(crate) const SET_UP_PLANNED: f64 = 0.25;
 pub(crate) const FIRST_PLANNED: f64 = 0.6;
 
@@ -77,8 +78,8 @@ pub(crate) const FIRST_PLANNED: f64 = 0.6;
 pub(super) const SECOND_WITHIN: f64 = 0.3;
 pub(super) const FIRST_WITHIN: f64 = 0.7;
 
-/// Shares of the budget at which a run stops its stages, whatever their state: set-up while no system is set
-/// up, and with one; measuring, and inspecting the stored data. The rest is for clean-up.
+/// Shares of the budget at which a run stops a stage, even if it is unfinished: set-up while no system is set up,
+/// set-up with one system, measurement, and inspection of the stored data. The rest is for clean-up.
 pub(crate) const SET_UP_WITHIN: f64 = 0.75;
 pub(crate) const OTHERS_UP_WITHIN: f64 = 0.6;
 pub(crate) const MEASURED_WITHIN: f64 = 1.02;
@@ -88,8 +89,8 @@ pub(crate) const INSPECTED_WITHIN: f64 = 1.07;
 const INSPECTING: f64 = 0.12;
 pub(crate) const INSPECTED: f64 = 1.05;
 
-/// Seconds of the budget to reserve after the last trial for an inspection of this duration without time
-/// pressure.
+/// Seconds of the budget to reserve after the last trial for an inspection that takes this long if it is not cut
+/// short.
 pub(crate) fn reserve(budget_s: f64, inspecting_s: f64) -> f64 {
     let inspecting_s = inspecting_s.min(INSPECTING * budget_s);
     (inspecting_s - (INSPECTED - 1.0) * budget_s).max(0.0)
@@ -103,7 +104,7 @@ struct Limits {
     trial: Duration,
     /// Whether the user or the profile sets the length of a trial.
     trial_is_asked: bool,
-    /// Unmeasured lead-in of a timed trial, in seconds.
+    /// Unmeasured ramp of a timed trial, in seconds.
     ramp_s: f64,
     min_pairs: u32,
     max_pairs: u32,
@@ -127,7 +128,7 @@ impl Limits {
         let cells = (profile.workloads.len() * arms) as f64;
         let asked = request.trial.or(profile.trial_s.map(Duration::from_secs_f64));
         let trial = asked.unwrap_or_else(|| {
-            // A workload ends between two blocks. Slices make short ones as good as long ones.
+            // A workload can end only between two blocks. With slices, short blocks are as good as long ones.
             let soon = is_sliced && request.precision.is_some();
             let pairs = trials.map_or(if soon { f64::from(max_pairs) } else { aim }, f64::from);
             let share = budget.as_secs_f64() * (1.0 - OVERHEAD) / (cells * pairs);
@@ -185,7 +186,7 @@ fn usual_ramp(trial_s: f64) -> f64 {
 /// Adapts the trials to the budget that set-up has left.
 #[derive(Debug, Default)]
 pub(crate) struct Fitted {
-    /// Length and lead-in of a trial in seconds, if they are shorter than planned.
+    /// Length and ramp of a trial in seconds, if they are shorter than planned.
     pub(crate) trial: Option<(f64, f64)>,
     /// A note for readers, as a sentence.
     pub(crate) note: Option<String>,
@@ -208,7 +209,7 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     let planned = recorded.trial_s;
     let mut trial_s = planned;
     if !plan.trial_is_asked && timed > 0 {
-        // One more for the discarded trials; a tenth for pauses and the time between trials.
+        // One more pair for the discarded trials; a tenth of the time for pauses and the gaps between trials.
         let share = left * 0.9 / (timed as f64 * (pairs + 1.0));
         trial_s = share.clamp(least_trial_s.min(planned), planned);
     }
@@ -228,7 +229,7 @@ pub(crate) fn fit(plan: &Plan, elapsed: Duration) -> Fitted {
     Fitted { trial, note }
 }
 
-/// Trials of one pair of all timed workloads.
+/// Number of trials in one pair of all timed workloads.
 fn timed_cells(plan: &record::Plan) -> usize {
     plan.workloads
         .iter()
@@ -277,9 +278,8 @@ fn check(plan: &record::Plan) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The half-width of intervals, as a fraction, with which 9 of 10 runs with this number of
-/// workloads find a loss of `difference`. Arms without a loss are then shown to be equivalent
-/// within it.
+/// The half-width of intervals, as a fraction, with which 9 of 10 runs with this number of workloads detect a loss
+/// of `difference`. Arms without a loss are then shown to be equivalent within this margin.
 pub fn half_width(difference: f64, workloads: usize) -> f64 {
     let rule =
         StoppingRule { target: difference, confidence: CONFIDENCE, ..StoppingRule::default() };

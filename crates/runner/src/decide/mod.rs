@@ -23,8 +23,8 @@ use crate::RunError;
 use crate::look::Facts;
 use crate::request::Request;
 
-/// A run, completely decided before the first byte is written. The plan never changes: later
-/// findings become lines of the run's log.
+/// The complete plan of a run, made before the first byte is written. It never changes: later findings become lines
+/// in the run's log.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// `20261121-203000-1a2b3c`: sorts by time, and is unique even within a second.
@@ -43,13 +43,13 @@ pub(crate) struct Plan {
     pub(crate) buffered: Buffered,
     /// How often the filled range is rewritten in random order before the first trial.
     pub(crate) precondition: u32,
-    /// Whether plain storage is measured by depth and size before the first trial.
+    /// Whether plain storage is measured by queue depth and request size before the first trial.
     pub(crate) why: bool,
     /// Whether the data written by a trial is verified after it.
     pub(crate) verify: bool,
     /// Whether the user or the profile sets the length of a trial.
     pub(crate) trial_is_asked: bool,
-    /// Lead-in of a trial in seconds, if the profile sets it.
+    /// Ramp of a trial in seconds, if the profile sets it.
     pub(crate) ramp_s: Option<f64>,
     /// Remarks on the profile for readers, in sentences.
     pub(crate) remarks: Vec<String>,
@@ -76,7 +76,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
     if let Some(earlier) = request.resume.as_deref().map(|r| &r.plan).or(request.like.as_deref()) {
         workloads::keep_files(&mut profile.workloads, earlier);
     }
-    // Work over all of the storage covers this many bytes from here on.
+    // From here on, work over the whole storage covers this many bytes.
     let request = &Request { profile: profile.over(storage.whole()), ..request.clone() };
     let (draft, trial_is_asked) = limits::schedule(request, named, facts.drawn.seed)?;
     let (set, left_out) = choices::set(choices.as_ref(), request, &draft, &facts.abilities)?;
@@ -101,7 +101,7 @@ pub(crate) fn decide(request: &Request, facts: &Facts) -> Result<Plan, RunError>
         storage,
         buffered,
         precondition: request.precondition,
-        // A resumed run has it from its first part.
+        // A resumed run already has this data from its first part.
         why: request.why && request.resume.is_none(),
         verify: request.verify,
         trial_is_asked,
@@ -122,7 +122,7 @@ pub(crate) fn makes_names(arms: &Arms, workloads: &[WorkloadSpec]) -> bool {
     }
 }
 
-/// The tiers of a CPU. A stored tier of another architecture is not a limit here.
+/// The tiers of a CPU. A stored tier of another architecture does not limit them here.
 #[derive(Clone, Copy)]
 pub(crate) struct Tiers {
     pub(crate) ciphers: Tier,

@@ -1,4 +1,4 @@
-//! Omits work whose requests are not whole sectors: direct I/O refuses them.
+//! Leaves out work whose requests are not whole sectors, because direct I/O does not accept such requests.
 
 use cryptbench_load::{Profile, Work, WorkloadSpec};
 use cryptbench_text::human;
@@ -6,7 +6,8 @@ use cryptbench_text::human;
 use super::storage::{Buffered, Storage};
 use crate::RunError;
 
-/// `profile` without requests smaller than a sector of the storage, or not a multiple of it; states that in a remark.
+/// Removes requests from `profile` whose size is not a multiple of the storage's sector, and states this in a
+/// remark.
 ///
 /// # Errors
 /// [`RunError::Usage`] if nothing is left.

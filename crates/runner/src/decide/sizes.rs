@@ -5,8 +5,8 @@ use cryptbench_system::{ArmSpec, find};
 
 use super::arms::makes_a_disk;
 
-/// Smallest scratch file for these workloads in bytes. A workload needs the size that it specifies, otherwise eight
-/// requests for random patterns, so that offsets can differ, and one request for other patterns.
+/// Smallest scratch file for these workloads in bytes. A workload that does not specify a size needs eight requests
+/// for random patterns, so that offsets can differ, and one request for other patterns.
 pub(crate) fn least_scratch(workloads: &[WorkloadSpec]) -> u64 {
     let need = |work: &Work| match work {
         Work::Block(b) => match b.file {
@@ -31,7 +31,7 @@ pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
         match &workload.work {
             Work::Block(BlockWork { file: FileUse::Fresh(bytes), .. }) => fresh = fresh.max(*bytes),
             Work::Files(files) => {
-                // 4 KiB blocks and an inode for each file, and twice the mean because sizes vary.
+                // 4 KiB blocks and an inode for each file, and twice the mean size, because sizes vary.
                 let set = (files.count, 2 * files.sizes.mean() + 8192);
                 if !sets.contains(&set) {
                     sets.push(set);
@@ -43,8 +43,8 @@ pub(crate) fn file_space(workloads: &[WorkloadSpec]) -> u64 {
     fresh + sets.iter().map(|(count, bytes)| u64::from(*count) * bytes).sum::<u64>()
 }
 
-/// Bytes of the files that systems create, each for `len` bytes of files, one after the other, if
-/// `free` bytes are free.
+/// Total size of the containers that systems create one after the other, each for `len` bytes of files, if `free`
+/// bytes are free.
 pub(crate) fn containers(arms: &[ArmSpec], len: u64, free: u64) -> u64 {
     let mut sum = 0;
     for arm in arms.iter().filter(|arm| makes_a_disk(arm)) {

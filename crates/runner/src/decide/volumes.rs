@@ -15,8 +15,8 @@ use crate::RunError;
 /// The cipher of all volumes; only the time before its use is measured.
 const CIPHER: &str = "aes-256-xts";
 
-/// Bytes of LUKS's volume key, and of the header key that VeraCrypt and TrueCrypt derive for the
-/// longest cascade, because they learn the cipher only from the header.
+/// Length in bytes of LUKS's volume key, and of the header key that VeraCrypt and TrueCrypt derive. That key is
+/// long enough for the longest cascade, because the cipher is known only once the header has been decrypted.
 pub(crate) const LUKS_KEY: usize = 64;
 pub(crate) const TCRYPT_KEY: usize = 192;
 
@@ -57,7 +57,7 @@ impl UnlockFormat {
         }
     }
 
-    /// The kind of volume for the rules of PIMs; `None` if the header contains the cost.
+    /// The kind of volume that determines the rules for PIMs; `None` if the header contains the cost.
     pub(crate) fn kind(self) -> Option<VolumeKind> {
         match self {
             Self::VeraCrypt => Some(VolumeKind::VeraCrypt { system: false }),
@@ -80,8 +80,8 @@ impl UnlockFormat {
         Function::all().filter(|&function| kind.makes_new(function)).collect()
     }
 
-    /// Whether a function is measured by default: all of VeraCrypt and TrueCrypt, whose users choose among
-    /// them; for LUKS the default of its program, and PBKDF2 in addition to Argon2id.
+    /// Whether a function is measured by default: all functions of VeraCrypt and TrueCrypt, because their users
+    /// choose among them; for LUKS the default of its program, and PBKDF2 in addition to Argon2id.
     fn by_default(self, function: Function) -> bool {
         self.kind().is_some() || matches!(function.name(), "argon2id" | "sha-256")
     }
@@ -94,7 +94,7 @@ pub struct UnlockSelection {
     pub formats: Vec<String>,
     /// PRFs by name, or `argon2id`.
     pub prfs: Vec<String>,
-    /// PIMs; 0 is the default cost, the only one of formats without a PIM.
+    /// PIMs; 0 means the default cost, the only one for formats without a PIM.
     pub pims: Vec<u32>,
 }
 

@@ -20,7 +20,8 @@ pub(super) fn record_workload(w: &WorkloadSpec, request: &Request) -> record::Wo
     }
 }
 
-/// Gives the sets of small files the numbers that they had in an earlier run: it may have had no time for more.
+/// Gives each set of small files the number of files that it had in an earlier run, which may not have had time for
+/// more.
 pub(super) fn keep_files(workloads: &mut [WorkloadSpec], earlier: &record::Plan) {
     for workload in workloads {
         let was = earlier.workloads.iter().find(|was| was.id == workload.id);
@@ -30,7 +31,7 @@ pub(super) fn keep_files(workloads: &mut [WorkloadSpec], earlier: &record::Plan)
     }
 }
 
-/// Records, in a resumed run, which of these sets were smaller than the profile's in its earlier part.
+/// Records in a resumed run which of these sets were smaller in its earlier part than in the profile.
 pub(super) fn keep_planned(workloads: &mut [record::Workload], earlier: &record::Plan) {
     for workload in workloads {
         let was = earlier.workloads.iter().find(|was| was.id == workload.id);

@@ -29,8 +29,9 @@ pub(super) fn cut_short(plan: &record::Plan, stops: &[record::WorkloadStop]) -> 
     stops.iter().any(|stop| stop.pairs < least)
 }
 
-/// Requests in flight at the edges of the measured time make the rate uncertain by about as many requests.
-/// Notes workloads for which that is more than an eighth of a trial. A slice has neither edge.
+/// Requests in flight at the start and the end of the measured time make the rate uncertain by about the same
+/// number of requests. Notes the workloads for which this number is more than an eighth of a trial. Slices have no
+/// such uncertainty.
 pub(super) fn few_requests(plan: &record::Plan, trials: &[record::Trial]) -> Option<String> {
     let few: Vec<_> = plan
         .workloads

@@ -19,17 +19,17 @@ pub(crate) struct Below {
     pub(crate) is_partition: bool,
     /// Offset of its first byte on its disk.
     pub(crate) start: u64,
-    /// Bytes of a logical sector.
+    /// Size of a logical sector in bytes.
     pub(crate) sector: Option<u32>,
-    /// The device whose counters show the real traffic, or else itself, in the form of a record.
+    /// The device whose counters show the real traffic, otherwise this device, in the form of the record.
     pub(crate) device: Option<Device>,
     /// The file with those counters.
     pub(crate) counters: Option<PathBuf>,
-    /// The file of the topmost loop device.
+    /// The backing file of the topmost loop device.
     pub(crate) kept_in: Option<PathBuf>,
-    /// The disks at the bottom.
+    /// The lowest-level disks.
     pub(crate) disks: BTreeSet<String>,
-    /// Itself and all devices below.
+    /// This device and all its underlying devices.
     pub(crate) stack: BTreeSet<String>,
     /// The files that hold its data, each with its loop device.
     pub(crate) files: Vec<(Number, String)>,
@@ -55,7 +55,7 @@ impl Below {
     }
 }
 
-/// File systems that the host of this virtual machine has.
+/// File systems that are stored on the host of this virtual machine.
 pub(super) const OF_HOST: [&str; 5] = ["9p", "fuse.vmhgfs-fuse", "prl_fs", "vboxsf", "virtiofs"];
 
 /// File systems whose disk is in another machine.
@@ -92,7 +92,7 @@ pub(super) fn uncounted(file_system: &str, below: Option<&Below>) -> Option<Unco
     }
 }
 
-/// Itself or, for a partition, its disk, whose directory has the queue and the model.
+/// The device itself or, for a partition, its disk, whose directory in sysfs contains the queue and the model.
 fn with_queue(node: &Node) -> Node {
     if node.directory().join("queue").is_dir() { node.clone() } else { node.disk() }
 }

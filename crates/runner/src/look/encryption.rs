@@ -1,5 +1,5 @@
-//! Whether a target is already encrypted by something that this program did not set up: "plain" is then
-//! encrypted as well.
+//! Whether a target is already encrypted by something that this program did not set up. In that case, "plain" is
+//! also encrypted.
 
 use std::fs;
 use std::path::Path;
@@ -45,8 +45,8 @@ fn of_file_system(file_system: &str) -> Option<&'static str> {
     shown.next().map(|system| system.brand())
 }
 
-/// By the device itself or, for a loop device, by the file system that contains its file: VeraCrypt and others
-/// present a volume's plaintext as a file in a separate mount.
+/// The encryption of the device itself or, for a loop device, by the file system that contains its file: VeraCrypt
+/// and others present a volume's plaintext as a file in a separate mount.
 fn of_device(node: &Node) -> Option<&'static str> {
     node.encryption().or_else(|| {
         let file = node.backing_file()?;

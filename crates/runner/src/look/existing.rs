@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-/// Distinguishes it from another one with the same name.
+/// Distinguishes storage from other storage with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) number: Number,
@@ -83,7 +83,7 @@ pub(crate) struct Identity {
     pub(crate) sequence: Option<String>,
 }
 
-/// The part of a file to overwrite whose space is not yet allocated.
+/// Holes in the part of a file to be overwritten, for which no space is allocated yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Holes {
     /// Bytes of the file in holes.
@@ -117,10 +117,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Looks at `path`, an absolute path.
-    ///
-    /// # Errors
-    /// If it cannot be examined, or is neither a file nor a block device: then it is not opened.
+    /// If it cannot be examined, or is neither a file nor a block device. In the latter case it is not opened.
     pub(super) fn look(path: &Path) -> Result<Self, Refusal> {
         let found = fs::metadata(path).map_err(Refusal::io("examine it"))?;
         let kind = kind(&found)?;
@@ -158,7 +155,7 @@ impl Found {
 pub(crate) fn lock(file: &File) -> Result<(), Refusal> {
     match lock_within(file, Lock::Exclusive, PATIENCE) {
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(Refusal::Locked),
-        // On a file system without locks, no one holds one.
+        // On a file system without locks, nobody can hold one.
         _ => Ok(()),
     }
 }
@@ -172,7 +169,7 @@ fn try_claim(path: &Path, kind: Kind) -> Result<(), Refusal> {
     })?)
 }
 
-/// Its users; `number` is that of a device.
+/// The users of a file or device; `number` is the number of a device.
 pub(crate) fn users(path: &Path, kind: Kind, number: u64) -> Result<Vec<Holder>, Refusal> {
     match kind {
         Kind::File => uses_of_file(&Tree::this(), path),
@@ -185,7 +182,7 @@ pub(crate) fn names(file: &File) -> Result<u64, Refusal> {
     names_of(file).map_err(Refusal::io("examine it"))
 }
 
-/// All signatures on it and on the partitions that overlap with it.
+/// All signatures on a device, and on the partitions that overlap with it.
 pub(crate) fn held(path: &Path, kind: Kind) -> Result<Vec<Held>, Refusal> {
     // The content of a file is its user's responsibility; but others may rely on the contents of a disk.
     if kind == Kind::File {

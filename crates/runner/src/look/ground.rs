@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::below::{kind, self_encrypting, uncounted};
 use super::{Asked, Below, Number, Others, encryption, kinds};
 
-/// The storage under a target.
+/// The underlying storage of a target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Ground {
@@ -25,7 +25,7 @@ pub(crate) struct Ground {
     pub(crate) source: String,
     /// Device number of the file system, or of the device itself.
     pub(crate) number: u64,
-    /// Identifies it even under another path.
+    /// Identifies the storage even under another path.
     pub(crate) identity: Option<Number>,
     /// Free bytes.
     pub(crate) free: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Ground {
     /// Total bytes; 0 if the file system does not count them.
     pub(crate) size: u64,
     pub(crate) below: Option<Below>,
-    /// The kind of that device; includes the owner's statement once a target is admitted.
+    /// The kind of that device; once a target is admitted, the user's own statement is included.
     pub(crate) device_kind: Option<KindOfDevice>,
     /// What that device reports about self-encryption, if anything.
     pub(crate) self_encrypting: Option<String>,

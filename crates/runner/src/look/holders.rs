@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 
-/// A use.
+/// A use of a file or device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Holder {
@@ -55,9 +55,9 @@ impl fmt::Display for Holder {
     }
 }
 
-/// All uses of the block device with this number: its own, those of its partitions, and those of its disk, except for
-/// other partitions there. Also the uses of the backing files and devices of its loop devices, which the kernel does
-/// not protect.
+/// All uses of the block device with this number: its own, those of its partitions, and those of its disk, except
+/// for other partitions of that disk. Also the uses of the backing files and devices of its loop devices, which the
+/// kernel does not protect.
 ///
 /// # Errors
 /// [`Refusal::Unknown`] if the kernel does not report the uses, [`Refusal::Claimed`] for a claim without
@@ -68,7 +68,7 @@ pub(super) fn uses(tree: &Tree, number: u64) -> Result<Vec<Holder>, Refusal> {
         Refusal::Unknown { what: format!("/sys has no device {device}") }
     })?;
     let mut all = uses_from(tree, &node)?;
-    // The file of a loop device does not show that use, and may have other users.
+    // The file of a loop device does not show that it is used, and may have other users.
     for node in tree.directly(&node) {
         if let Some(file) = node.backing_file() {
             let mut below = uses_below(tree, &file)?;
@@ -90,7 +90,7 @@ fn uses_below(tree: &Tree, file: &Path) -> Result<Vec<Holder>, Refusal> {
     let node = tree.of_number(Details::of(&found).device);
     let gone = || unknown(file, &io::ErrorKind::NotFound.into());
     let uses = uses_from(tree, &node.ok_or_else(gone)?)?;
-    // Members of file systems on several disks are claimed, but listed nowhere.
+    // Members of file systems on several disks are claimed, but not listed anywhere.
     match Opening::to_read().alone(true).open(file) {
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy && uses.is_empty() => {
             Err(Refusal::Claimed)

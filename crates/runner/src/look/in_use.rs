@@ -19,7 +19,7 @@ use crate::RunError;
 pub struct InUse {
     /// Path of the open device.
     pub mapped: PathBuf,
-    /// Path of the device below.
+    /// Path of the underlying device.
     pub below: PathBuf,
     /// The device, its encryption, and the location of its payload.
     pub facts: record::InUse,
@@ -100,7 +100,7 @@ fn find(tree: &Tree, asked: Option<&Path>, tables: Tables<'_>) -> Result<InUse, 
     below(tree, &top, tables).map_err(refuse)
 }
 
-/// The encrypting devices on which no other of them is built.
+/// The encrypting devices on which no other encrypting device is built.
 fn tops(tree: &Tree, mut nodes: Vec<Node>) -> Vec<Node> {
     nodes.retain(|node| node.encryption().is_some());
     let all = nodes.clone();
@@ -136,8 +136,8 @@ fn node_of(tree: &Tree, path: &Path) -> Result<Option<Node>, String> {
     Ok(tree.of_mount(details.file_system, &mount.source))
 }
 
-/// The underlying storage of `top`: the first device that is not dm-crypt, because a cascade consists of stacked
-/// devices.
+/// The underlying storage of `top`. This is the first device that is not dm-crypt, because a cascade consists of
+/// stacked devices.
 fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
     let (mut node, mut systems, mut ciphers) = (top.clone(), Vec::new(), Vec::new());
     let mut offset = 0_u64;

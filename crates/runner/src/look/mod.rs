@@ -1,5 +1,5 @@
-//! Looks at the machine and at everything that a request names: every question once, before anything is decided. Changes
-//! nothing.
+//! Examines the machine and everything that a request specifies. Each fact is determined once, before anything is
+//! decided. Nothing is changed.
 
 mod below;
 mod encryption;
@@ -29,17 +29,17 @@ pub(crate) use self::others::Others;
 pub(crate) use self::place::{Place, There, parent};
 use crate::request::{EmulateRequest, Request, TargetRequest};
 
-/// An answer, or the reason why there is none, in words.
+/// A fact, or the reason in words why it could not be determined.
 pub(crate) type Asked<T> = Result<T, String>;
 
 /// Device number of a block device; for a file, the device number of its file system and its inode number.
 pub(crate) type Number = (u64, u64);
 
-/// Everything on which a run's decisions depend except its request. Stored facts represent a machine.
+/// All facts that determine the decisions of a run, in addition to its request. Stored facts represent a machine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
-    /// The abilities of systems there.
+    /// The abilities of the systems on that machine.
     pub abilities: Abilities,
     pub(crate) drawn: Drawn,
     pub(crate) processor: Processor,
@@ -71,7 +71,8 @@ pub(crate) struct Drawn {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Processor {
-    /// The highest tiers of ciphers and of key derivations; or the value of the variable, if it does not name a tier.
+    /// The highest tiers of ciphers and of key derivations. If the environment variable does not contain a tier,
+    /// its value.
     pub(crate) tiers: Asked<(String, String)>,
     pub(crate) features: Vec<String>,
 }

@@ -18,7 +18,7 @@ use super::{Asked, Ground};
 /// A path, and the file or device there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Place {
-    /// The path given by the user.
+    /// The path that the user specified.
     pub(crate) path: PathBuf,
     pub(crate) there: There,
 }
@@ -37,7 +37,7 @@ pub(crate) enum There {
     Nothing {
         /// Whether the name belongs to a broken symbolic link.
         is_link: bool,
-        /// The directory that would contain it; `None` if there is none.
+        /// The directory that would contain it; `None` if that does not exist.
         around: Option<Asked<Ground>>,
     },
     /// A path that cannot be a target, judging only by its name.

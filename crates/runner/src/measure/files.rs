@@ -20,8 +20,8 @@ impl Measured<'_> {
         let (seed, stop) = (self.prepared.recorded.seed, self.stop());
         let set = self.files.entry(arm).or_insert_with(|| FileSet::new(seed));
         set.prepare(&directory, work, stop)?;
-        // Data written before does not count for this trial, and can then be dropped from the
-        // cache.
+        // Data that was written earlier must not count for this trial. Once it is written back, it can be dropped
+        // from the cache.
         settle_below(self.arm(arm));
         if work.action != FileAction::Create {
             drop_below(self.arm(arm));
@@ -41,8 +41,8 @@ impl Measured<'_> {
             bytes: measured.bytes,
             latency: percentiles(&measured.latency),
             cpu_process_s: measured.cpu.as_secs_f64(),
-            // All of it: the flush that follows, and the verification of read data, cannot be
-            // separated.
+            // The whole time, because the flush that follows and the verification of read data cannot be separated
+            // from it.
             cpu_machine_s: passed.busy_s,
             device: passed.device.map(Into::into),
             disk: passed.device.map(|d| DiskCounts::of(&d, measured.files, measured.bytes)),

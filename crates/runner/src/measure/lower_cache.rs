@@ -39,8 +39,8 @@ const FEW: usize = 64;
 
 /// Writes all files at or below `path` back to the device.
 ///
-/// Flushes the files individually if they are few, because a flush of the whole file system waits for the data
-/// of others. If there are many, opens only as many as needed to find that out.
+/// Flushes the files individually if there are few, because a flush of the whole file system also waits for the
+/// data of other programs. If there are many, opens only as many as needed to find that out.
 pub(crate) fn write_back(path: &Path) -> io::Result<()> {
     match few_files(path) {
         Some(files) => files.iter().try_for_each(files::write_back),
@@ -58,7 +58,7 @@ fn few_files(path: &Path) -> Option<Vec<File>> {
     all.is_continue().then_some(files)
 }
 
-/// Opens every regular file at or below `path`, or the block device there, until `act` has enough; does not follow
+/// Opens every regular file at or below `path`, or the block device there, until `act` stops; does not follow
 /// symbolic links.
 fn each_file(path: &Path, act: &mut dyn FnMut(File) -> ControlFlow<()>) -> ControlFlow<()> {
     let Ok(found) = fs::symlink_metadata(path) else { return ControlFlow::Continue(()) };
@@ -74,11 +74,9 @@ fn each_file(path: &Path, act: &mut dyn FnMut(File) -> ControlFlow<()>) -> Contr
     ControlFlow::Continue(())
 }
 
-/// The time to write the data that a trial left in a cache to the device, and the result of `read` after that.
-///
-/// `settle` waits for that and returns how long it took. It is called twice: the second call has
-/// nothing to write and measures only the search, which does not count for the trial. `read` is
-/// called between the two, for the same reason.
+/// `settle` waits until the data is on the device, and returns how long that took. It is called twice. The second
+/// call has nothing to write: it measures only the search for files, which does not count for the trial. `read` is
+/// called between the two, so that it does not include the second call.
 pub(super) fn late<T, E>(
     mut settle: impl FnMut() -> Result<Duration, E>,
     read: impl FnOnce() -> T,

@@ -35,8 +35,7 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Measured<'a> {
     /// Number of the latest job; the verify headers of its data contain it.
     generation: u64,
-    /// The sets of small files of each arm, as far as they have been needed. They are in file systems of the
-    /// arms.
+    /// The sets of small files of each arm, as far as they were needed. They are in file systems of the arms.
     pub(crate) files: BTreeMap<usize, FileSet>,
     pub(crate) prepared: Prepared<'a>,
 }
@@ -86,7 +85,7 @@ impl<'a> Measured<'a> {
         self.prepared.claimed.target_of(spec).counted_by
     }
 
-    /// The processes that serve an arm; none serve a volume.
+    /// The processes that serve an arm; a volume has none.
     fn daemons(&self, arm: usize) -> &[u32] {
         self.arms().get(arm).map_or(&[], |arm| &arm.prepared.daemons)
     }

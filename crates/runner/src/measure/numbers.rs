@@ -5,7 +5,7 @@ use cryptbench_os::counters::Passed;
 use cryptbench_record::{DeviceMoved, Percentiles, Samples};
 use hdrhistogram::Histogram;
 
-/// Requests that a trial needs for a percentile (docs/methodology.md).
+/// Number of requests that a trial needs for a percentile (docs/methodology.md).
 const FOR_P99: u64 = 1_000;
 const FOR_P999: u64 = 10_000;
 
@@ -14,7 +14,7 @@ pub(super) fn share(elapsed_s: f64, passed: &Passed) -> f64 {
     (elapsed_s / passed.wall_s).min(1.0)
 }
 
-/// The device's counters include the ramp; scales them to the share of measured bytes.
+/// Scales the device's counters, which include the ramp, to the share of measured bytes.
 pub(super) fn scaled(d: DeviceMoved, measured: u64, total: u64) -> DeviceMoved {
     let part =
         |n: u64| if total == 0 { n } else { (n as f64 * measured as f64 / total as f64) as u64 };

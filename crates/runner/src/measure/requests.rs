@@ -36,14 +36,14 @@ impl Measured<'_> {
         };
         let is_only_read = self.plan().storage.is_only_read();
         if !is_only_read && (prepared.cached_below || prepared.stored.is_some()) {
-            // Data written by others or by earlier trials does not count for this trial, and can
-            // then be dropped from the cache.
+            // Data that others or earlier trials have written must not count for this trial. Once it is written
+            // back, it can be dropped from the cache.
             settle(&io_target)?;
             settle_below(prepared);
         }
         if work.cache == Cache::Cold {
-            // A mounted system may put requests into a page cache although they bypass the upper one. The
-            // cached data of other users of a device stays.
+            // A mounted system may put requests into a page cache although they bypass the upper one. Cached data
+            // that belongs to a device's other users is kept.
             if fresh.is_none() && !is_only_read {
                 drop_cache(&io_target);
             }
@@ -84,8 +84,8 @@ impl Measured<'_> {
                 // Data in the page cache counts for this trial.
                 passed.device = self.passed(&before).device;
             } else if (prepared.cached_below || self.counts_flush(work)) && !work.stdio {
-                // Direct writes may be in the device's cache or one below; they count once they are on the
-                // device.
+                // Direct writes may still be in the device's cache or in a page cache below; they count once they
+                // are on the device.
                 let (rest, then) = late(settled, || self.passed(&before))?;
                 passed = then;
                 later = rest.mul_f64(of_all(measured.bytes, measured.total_bytes));
@@ -135,8 +135,8 @@ impl Measured<'_> {
         io_target
     }
 
-    /// Whether the flush after a trial counts for its time, because written data must reach the device. False if the
-    /// workload defines its own flushes, or if the figures that its users know exclude them.
+    /// Whether the flush after a trial counts for its time, because written data must reach the device. False if
+    /// the workload defines its own flushes, or if established figures for this work exclude flushes.
     pub(super) fn counts_flush(&self, work: &BlockWork) -> bool {
         work.amount == WorkAmount::Time
             && work.flush == Flush::Never
@@ -167,8 +167,8 @@ impl Measured<'_> {
     }
 }
 
-/// The `len` bytes of `all` that one of several arms reads in a block: next to the other arms' bytes, at an offset that
-/// is drawn for each block, like the order of the arms there.
+/// The `len` bytes of `all` that one of several arms reads in a block. They are next to the bytes of the other
+/// arms. Their offset is drawn for each block, as is the order of the arms.
 fn stretch(all: Extent, len: u64, (arm, arms): (usize, usize), offsets: u64) -> Extent {
     let (arm, arms) = (arm as u64, arms as u64);
     let places = (all.len / (len * arms)).max(1);
@@ -181,7 +181,7 @@ pub(super) fn of_all(measured: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { measured as f64 / all as f64 }
 }
 
-/// Requests of a job, its ramp and its end included.
+/// Number of requests of a job, including its ramp and its end.
 pub(super) fn asked(work: &BlockWork, measured: &Measurement) -> u64 {
     measured.total_bytes.div_ceil(work.block_size.max(1))
 }
@@ -231,7 +231,7 @@ pub(super) fn settle(io_target: &IoTarget) -> Result<(), RunError> {
     flushed.map_err(|source| RunError::Storage { act: "flush the scratch file", source })
 }
 
-/// Drops the clean pages of the scratch file from the page cache; needs no privilege.
+/// Drops the clean pages of the scratch file from the page cache; requires no privileges.
 fn drop_cache(io_target: &IoTarget) {
     // Advice only: if the kernel ignores it, the device's counters show it.
     cryptbench_os::files::forget(&io_target.file);

@@ -1,4 +1,4 @@
-//! The schedule: runs randomised complete blocks until every workload has its precision.
+//! The schedule: runs randomised complete blocks until every workload has reached its precision.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use super::slicing::{Slicing, Speed, Turns, slicing};
 use crate::Halt;
 use crate::decide::limits::stopping_rule;
 
-/// Maximum number of attempts at a trial, if this process is stopped during it.
+/// Maximum number of attempts at a trial, if this process is suspended during it.
 const MOST_ATTEMPTS: u32 = 3;
 
-/// A need that cannot be determined, because the work does not fit at all.
+/// Stands for a duration that cannot be determined, because the work does not fit at all.
 const ENDLESS_S: f64 = 1e9;
 
-/// Share of the measuring time that a block may use: a block that takes longer than expected is completed if it ends
-/// soon afterwards.
+/// Share of the measuring time that a block may use. A block that takes longer than expected is completed if it
+/// ends soon after that time.
 const LATE: f64 = 1.01;
 
 /// The target of a schedule: the real storage, or a simulated one in tests.
@@ -70,9 +70,9 @@ pub trait Bench {
     }
 }
 
-/// Drives `bench` through `plan` until precision, the limit of pairs, the budget, an interruption
-/// or an error; after the `earlier` trials of a resumed run, continues with the block after its
-/// complete blocks. The `sink` gets each trial, and why each workload ended.
+/// Drives `bench` through `plan` until the precision, the maximum number of pairs or the budget is reached, or an
+/// interruption or an error occurs. After the `earlier` trials of a resumed run, continues with the block that
+/// follows its complete blocks. The `sink` receives each trial, and the reason why each workload ended.
 ///
 /// # Errors
 /// [`Halt`]; the trials before it are valid.
@@ -138,8 +138,9 @@ struct Driver<'a> {
 impl Driver<'_> {
     fn all(&mut self) -> Result<StopReason, Halt> {
         self.leave_out();
-        // One discarded trial per workload and arm, for the first use of buffers, caches and the device. A
-        // trial with a given amount of bytes has none, because the familiar figures include the start.
+        // One discarded trial per workload and arm, because the first use of buffers, caches and the device
+        // differs. Trials with a fixed number of bytes have none, because established figures for them include the
+        // start.
         for workload in 0..self.plan.workloads.len() {
             if self.ended[workload].is_some() || !self.plan.workloads[workload].is_timed() {
                 continue;
@@ -161,7 +162,7 @@ impl Driver<'_> {
         self.leave_out();
         loop {
             self.rounds()?;
-            // Others may have taken less time than expected.
+            // The other workloads may have taken less time than expected.
             if !self.take_in() {
                 return Ok(StopReason::Budget);
             }
@@ -246,15 +247,15 @@ impl Driver<'_> {
         }
     }
 
-    /// Duration of the blocks that a workload still needs for `min_pairs`. A discarded block, which `is_first` also
-    /// needs, is as long as a measured one.
+    /// Duration of the blocks that a workload still needs for `min_pairs`. If `is_first`, this includes a discarded
+    /// block, which is as long as a measured one.
     fn needs(&self, workload: usize, is_first: bool) -> Duration {
         let discarded = u32::from(is_first && self.plan.workloads[workload].is_timed());
         let missing = self.plan.min_pairs.saturating_sub(self.blocks[workload]);
         self.cost(workload).saturating_mul(missing + discarded)
     }
 
-    /// Number of arms that a workload is measured on.
+    /// Number of arms on which a workload is measured.
     fn included(&self, workload: usize) -> u32 {
         let workload = &self.plan.workloads[workload];
         self.plan.arms.iter().filter(|arm| self.plan.includes(workload, arm)).count() as u32
@@ -289,8 +290,8 @@ impl Driver<'_> {
         out.into_iter().for_each(|w| self.ended[w] = Some(StopReason::Budget));
     }
 
-    /// Runs all arms once; `None` is the discarded block. False if it would end too late: then the remaining trials are
-    /// not started.
+    /// Runs all arms once; `None` is the discarded block. False if the block would end too late; its remaining
+    /// trials are then not started.
     fn block(&mut self, workload: usize, block: Option<u32>) -> Result<bool, Halt> {
         let started = self.bench.elapsed();
         let arms = self.plan.arms.len();
@@ -360,8 +361,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Runs trials of `arms`, and repeats them if this process was stopped in the meantime. Returns their start in
-    /// seconds and their measurements.
+    /// Runs trials of `arms`, and repeats them if this process was suspended in the meantime. Returns their start
+    /// in seconds and their measurements.
     fn undisturbed<T>(
         &mut self,
         workload: usize,
@@ -448,7 +449,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Arms that can be interleaved; none unless plain is one of them.
+    /// Arms that can be interleaved; empty unless plain is one of them.
     fn takers(&self, workload: usize) -> Vec<usize> {
         let takes = |arm: &usize| {
             self.plan.includes(&self.plan.workloads[workload], &self.plan.arms[*arm])
@@ -490,7 +491,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Reports why each workload ended; those without a reason of their own get `last`.
+    /// Reports why each workload ended; for those without their own reason, it is `last`.
     fn tell_stops(&mut self, last: StopReason) {
         let needs_s = |w: usize| {
             let needs_s = self.needs(w, true).as_secs_f64();

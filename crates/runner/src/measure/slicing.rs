@@ -17,7 +17,7 @@ const ENOUGH_QUEUES: f64 = 8.0;
 /// Seconds above which a slice is not extended for [`ENOUGH_QUEUES`].
 const LONGEST_FOR_QUEUES_S: f64 = 0.025;
 
-/// Number of requests in a slice unless that takes longer than [`LONG_S`]: the first ones meet cold caches.
+/// Number of requests in a slice unless that takes longer than [`LONG_S`]: the first ones run with cold caches.
 const FEW_REQUESTS: f64 = 24.0;
 
 /// Seconds above which a slice is not extended for [`FEW_REQUESTS`]: large requests vary little between slices
@@ -75,7 +75,7 @@ impl Speed {
 /// second. `None` if the plan does not slice them.
 ///
 /// # Errors
-/// In words, why they are not sliced although the plan would slice them.
+/// The reason, in words, why they are not sliced although the plan requires it.
 pub(super) fn slicing(
     plan: &Plan,
     workload: &Workload,

@@ -75,12 +75,8 @@ impl Measured<'_> {
         Ok(measured.iter().zip(sums).map(observed).collect())
     }
 
-    /// Waits until the data written by the slices is on the device, and determines the time of each
-    /// arm.
-    ///
-    /// The flush of plain empties the device's cache of the data of all arms, so each arm gets a
-    /// share according to its bytes. Additional time of an arm with its own file counts only for
-    /// that arm.
+    /// The flush of plain storage empties the device's cache of the data of all arms, so its time is divided among
+    /// the arms in proportion to their bytes. Additional time of an arm with its own file counts only for that arm.
     fn flush_turns(
         &self,
         turns: &Turns,

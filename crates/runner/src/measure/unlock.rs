@@ -1,4 +1,4 @@
-//! One trial: opens a volume and reads its first block, or has a wrong passphrase refused.
+//! One trial: opens a volume and reads its first block, or waits until a wrong passphrase is refused.
 #![expect(clippy::disallowed_methods, reason = "files of a run in an arm")]
 
 use std::fs::File;
@@ -23,8 +23,8 @@ const BLOCK: usize = 4096;
 pub struct UnlockTime {
     /// From the passphrase to the first block read, or to the refusal.
     pub total: Duration,
-    /// The part of it with key derivations: all that were tried, on any number of threads. For LUKS
-    /// it includes the PBKDF2 that verifies the volume key.
+    /// The part of it that is spent on key derivations: all that were tried, on any number of threads. For LUKS it
+    /// includes the PBKDF2 derivation that verifies the volume key.
     pub derivation: Duration,
     /// The remaining time: opening the file, reading headers, trying ciphers, merging LUKS's key
     /// material, reading the block.
@@ -35,8 +35,9 @@ impl Unlocker {
     /// Opens the volume of arm `number` and reads its first 4 KiB; with a wrong passphrase, waits for the
     /// refusal. `None` if `stop` was set in the meantime.
     ///
-    /// The opener always knows the format. LUKS headers specify their PRF, so [`UnlockWork::prf_known`] has no effect
-    /// there. No part of the work affects a plain file, of which only the first block is read.
+    /// The opener always knows the format. LUKS headers specify their PRF, so [`UnlockWork::prf_known`] has no
+    /// effect for LUKS. The settings of the work have no effect on a plain file, of which only the first block is
+    /// read.
     ///
     /// # Errors
     /// [`RunError::Storage`], [`RunError::Volume`]; also if a correct passphrase is refused or a

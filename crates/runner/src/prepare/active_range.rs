@@ -38,9 +38,9 @@ pub(crate) struct OnlyRead {
 }
 
 impl ActiveRange {
-    /// Claims `len` bytes of `target` without filling them; creates the scratch file, if any, in `inside`, to
-    /// be compared with the file `beside`, without allocating it. Checks storage to be overwritten again, but
-    /// does not write to it.
+    /// Claims `len` bytes of `target` without filling them. A scratch file is created in `inside`, without
+    /// allocating it, for comparison with the file `beside`. Storage to be overwritten is checked again, but not
+    /// written to.
     ///
     /// # Errors
     /// [`RunError::Target`] if it may no longer be used; [`RunError::System`] if the file cannot be
@@ -70,7 +70,7 @@ impl ActiveRange {
         Ok(Self::Made(scratch))
     }
 
-    /// The file that was created for it.
+    /// The scratch file, if one was created.
     pub(super) fn made(&self) -> Option<&Scratch> {
         match self {
             Self::Made(scratch) => Some(scratch),
@@ -147,7 +147,7 @@ impl ActiveRange {
     }
 }
 
-/// Opens storage that is only read, and never for writing.
+/// Opens storage that is only read; it is never opened for writing.
 fn open_to_read(target: &Target) -> Result<File, RunError> {
     let refuse = |problem: String| RunError::Target { path: target.path.clone(), problem };
     let opened = Opening::to_read().direct(true).open(&target.path);

@@ -76,11 +76,12 @@ impl<'a> Claimed<'a> {
         }
     }
 
-    /// Sets up the systems that the program chose. A system that cannot be set up, or not in time, is replaced
-    /// by the next. Returns the name of the set, and everything that is not in it.
+    /// Sets up the systems that the program chose. If the set-up of a system fails or takes too long, the next
+    /// system replaces it. Returns the name of the set, and all systems that are not in it.
     ///
     /// # Errors
-    /// [`Halt`] of plain storage and AES-256 alone; arms set up before stay until the run is finished.
+    /// [`Halt`] in the set-up of plain storage and AES-256 alone; arms that are already set up stay until the run
+    /// is finished.
     pub(super) fn bring_choices_up(
         &mut self,
         mut choices: Choices,
@@ -143,7 +144,7 @@ impl<'a> Claimed<'a> {
         }
     }
 
-    /// Those of `arms` that are not set up because their time is up.
+    /// Those of `arms` that were not set up, because their time was up.
     ///
     /// # Errors
     /// [`RunError::NoTime`] if nothing is left to be compared.
@@ -177,7 +178,8 @@ impl<'a> Claimed<'a> {
         Ok(out)
     }
 
-    /// Sets up all arms of a system within `limit`, or none: then returns the reason and the remedy.
+    /// Sets up all arms of a system within `limit`. If this fails, sets up none of them, and returns the reason and
+    /// the remedy.
     ///
     /// # Errors
     /// [`Halt::Interrupted`] if the run is to end.
@@ -239,7 +241,7 @@ impl<'a> Claimed<'a> {
         Ok(self.on_target(arm, made))
     }
 
-    /// The resulting arm, with what its target allows it to share.
+    /// The resulting arm, marked with the properties of its target.
     fn on_target(&self, arm: &ArmSpec, mut made: PreparedArm) -> Arm {
         self.target_of(Some(arm)).share(&mut made);
         Arm { spec: made.turned_out.take().unwrap_or_else(|| arm.clone()), prepared: made }

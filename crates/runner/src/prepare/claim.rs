@@ -26,15 +26,15 @@ use crate::{Halt, RunError, machine};
 /// How long to observe the machine while this program sleeps.
 const BASELINE: Duration = Duration::from_millis(500);
 
-/// Claimed storage; nothing is written to it except empty files. Dropping it removes what still exists, from
-/// the first field to the last.
+/// Claimed storage; nothing is written to it except empty files. Dropping it removes everything that still exists,
+/// in the order of the fields.
 pub(crate) struct Claimed<'a> {
     pub(crate) plan: &'a Plan,
     /// Stops the current stage: at the user's request, or because its time is up.
     pub(crate) stop: &'a AtomicBool,
     pub(crate) time: &'a RunTime<'a>,
     pub(crate) clock: Clock,
-    /// The speed of the storage, once some of it was written.
+    /// The speed of the storage, measured once some data has been written.
     pub(crate) pace: Pace,
     /// The plan's workloads, with as many small files as there is time for, and how long those take.
     pub(crate) workloads: Vec<WorkloadSpec>,
@@ -54,7 +54,7 @@ pub(crate) struct Claimed<'a> {
     in_use: Option<InUse>,
     pub(crate) plain: PreparedTarget,
     pub(crate) emulation: Option<Emulation>,
-    /// How long a limit on CPU time has held back this process's control groups.
+    /// Time for which a CPU limit has throttled this process's control groups.
     pub(crate) throttled: Option<Duration>,
     /// Everything that is set up is recorded here first.
     pub(super) journal: Journal,

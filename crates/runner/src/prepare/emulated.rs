@@ -33,7 +33,7 @@ const MIB: u64 = 1 << 20;
 const PROBES: usize = 300;
 const PROBE: usize = 4096;
 
-/// Number of large requests that measure its rate.
+/// Number of large requests that measure the rate of that path.
 const LARGE_PROBES: u64 = 24;
 
 /// A device that is being served. Dropping it removes it.
@@ -99,7 +99,8 @@ impl Emulation {
         };
         let notes = notes(model, &probed, &described);
         let emulation = Self { served, device, described, notes };
-        // It did not exist when the run was decided: it is examined now, and accepted like any other.
+        // The device did not exist when the run was planned. It is examined now, and accepted like any other
+        // target.
         let place = Place::look(&path);
         let plain = Target::admit(&place, &plan.run_id, &consent, &consented(&consent.destroy))?;
         let targets = Targets { plain, encrypted: Vec::new(), in_use: None };
@@ -118,7 +119,7 @@ impl Emulation {
         CountedBy::Itself(Arc::new(move || device.counts()))
     }
 
-    /// Its description for a record, including how well it kept to the model's times.
+    /// Its description for a record, including how closely it followed the model's times.
     pub(crate) fn describe(&self) -> record::EmulatedDevice {
         let kept = self.device.kept();
         let share = |part: f64| (kept.requests > 0).then(|| part / kept.requests as f64);
@@ -129,10 +130,10 @@ impl Emulation {
         }
     }
 
-    /// Removes it without waiting for data that the file system still writes back.
+    /// Removes the device, without delays for data that the file system still writes back.
     ///
     /// # Errors
-    /// The error of removing it; it can be tried again.
+    /// If the device cannot be removed; this can be tried again.
     pub(crate) fn take_down(&mut self) -> Result<(), SystemError> {
         self.device.set_delayed(false);
         self.served.destroy()
@@ -146,13 +147,13 @@ impl Drop for Emulation {
     }
 }
 
-/// The name of the served file: the model's name, as far as its characters permit.
+/// The name of the served file: the model's name without unsuitable characters.
 fn model_file(name: &str) -> String {
     let fits = |c: &char| c.is_ascii_alphanumeric() || "-_".contains(*c);
     format!("emulated-{}", name.chars().filter(fits).take(40).collect::<String>())
 }
 
-/// The cost of the path to the device itself.
+/// The cost of the path to the emulated device.
 struct Probed {
     /// Median of reads of 4 KiB at queue depth 1.
     round_trip: Duration,
@@ -184,7 +185,7 @@ fn probe(path: &Path, size: u64) -> Result<Probed, RunError> {
     Ok(Probed { round_trip: times[PROBES / 2], mib_s })
 }
 
-/// Notes where the machine cannot be as fast as the model.
+/// Notes in which respects the machine is slower than the model.
 fn notes(model: &Model, probed: &Probed, described: &record::EmulatedDevice) -> Vec<String> {
     let mut notes = vec![format!(
         "EMULATED: the disk is the model {} (parameters {}) stored in {}, {}; it is not hardware. Its emulator runs \

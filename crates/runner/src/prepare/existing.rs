@@ -18,8 +18,9 @@ use crate::decide::storage::{Existing, refuse_links};
 use crate::look::existing::{Kind, held, holes, identity, lock, names, number, users};
 use crate::refusal::Refusal;
 
-/// Opens `existing` exclusively, repeats all checks, and returns its first `len` bytes for overwriting.
-/// While it is open, the kernel lets no one mount the device, swap to it or build on it.
+/// Opens `existing` exclusively, repeats all checks, and returns its first `len` bytes for overwriting. While it is
+/// open, the kernel prevents others from mounting the device, using it as swap space or building another device on
+/// it.
 pub(super) fn claim(existing: &Existing, len: u64, buffered: bool) -> Result<Overwritten, Refusal> {
     let Existing { path, kind, .. } = existing;
     existing.suits(len, holes(path, *kind)?)?;
@@ -43,7 +44,7 @@ pub(super) fn claim(existing: &Existing, len: u64, buffered: bool) -> Result<Ove
     Ok(Overwritten { file: Arc::new(file), len, least, mode, path })
 }
 
-/// Checks that the opened storage is the one that was looked at, and that still nothing uses it.
+/// Checks that the opened storage is the one that was examined, and that it is still unused.
 fn check_again(existing: &Existing, file: &File) -> Result<(), Refusal> {
     let Existing { path, kind, identity: was, .. } = existing;
     let changed = |what: &'static str| Err(Refusal::Changed { what: what.into() });

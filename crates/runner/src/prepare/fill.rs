@@ -19,7 +19,7 @@ use crate::{Halt, RunError};
 /// Bytes per request of preconditioning (SNIA PTS, workload-independent preconditioning).
 const PRECONDITION_BLOCK: u64 = 128 << 10;
 
-/// Bytes that are written before the disk's speed is checked: few at first, because a slow disk needs seconds
+/// Bytes that are written before the disk's speed is checked: few at first, because a slow disk can need seconds
 /// for them.
 const FIRST_STEP: u64 = 4 << 20;
 const LONGEST_STEP: u64 = 64 << 20;
@@ -111,11 +111,11 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// The size of the range for which the whole set-up uses its share of the budget at the current speed: `planned`,
-    /// or less.
+    /// The size of the range, at most `planned`, with which the whole set-up stays within its share of the budget
+    /// at the current speed.
     ///
     /// # Errors
-    /// [`RunError::NoTime`] if not even the least that any workload needs can be written.
+    /// [`RunError::NoTime`] if there is not enough time to write the minimum that any workload needs.
     fn fitting(&mut self, planned: u64) -> Result<u64, Halt> {
         let plan = self.plan;
         if let Some(earlier) = plan.earlier.as_deref() {

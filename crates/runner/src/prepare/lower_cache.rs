@@ -1,5 +1,6 @@
-//! Finds the stored data of a target prepared by its user: a file system on top of a directory has its ciphertext in
-//! files there, and a container is a file, whose data the page cache holds a second time.
+//! Finds the stored data of a target that the user prepared. A file system on top of a directory stores its
+//! ciphertext in files there, and a container is a file. The page cache holds the data of these files a second
+//! time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ const FEW: usize = 2_000;
 /// Maximum number of files in a store that is searched once.
 const MANY: usize = 100_000;
 
-/// The storage below a target.
+/// The underlying storage of a target.
 pub(super) enum Below {
     /// Only a device: nothing is cached twice.
     Nothing,
@@ -29,8 +30,8 @@ pub(super) enum Below {
 
 /// Finds where `target` stores the file of `len` bytes that was written to it since `began`.
 pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below {
-    // A mount on a loop device, or on a mapping over one, as for containers: the page cache also holds the
-    // file's data.
+    // A mount on a loop device or on a mapping over one, as for containers: the page cache also holds the data of
+    // the backing file.
     if let Some(file) = target.kept_in() {
         return match file.is_file() {
             true => Below::Stored(file),
@@ -62,8 +63,8 @@ pub(super) fn look_below(target: &Target, began: SystemTime, len: u64) -> Below 
     }
 }
 
-/// Whether direct writes to `target` end in a page cache below it: the cache of a loop device's file, or of the files
-/// below a file system on top of a directory.
+/// Whether direct writes to `target` end up in a page cache below it: the cache of a loop device's file, or of the
+/// files below a file system on top of a directory.
 pub(super) fn caches_below(target: &Target) -> bool {
     let on_loop = target.kept_in().and_then(|file| loop_device::of_file(&file, None));
     on_loop.is_some_and(|device| loop_device::caches(&device)) || is_stacked(target)
@@ -91,7 +92,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether all could be inspected. Does not follow symbolic links.
+    /// Returns whether all files could be inspected. Does not follow symbolic links.
     fn walk(&mut self, directory: &Path, since: SystemTime, least: u64) -> bool {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let Ok(found) = entry.metadata() else { continue };

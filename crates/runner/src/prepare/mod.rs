@@ -35,36 +35,37 @@ use crate::decide::limits;
 use crate::recorder::Recorder;
 use crate::{Halt, RunError, resumed};
 
-/// An arm that is up.
+/// An arm that has been set up.
 pub(crate) struct Arm {
     /// As reported by its system once it is set up.
     pub(crate) spec: ArmSpec,
     pub(crate) prepared: PreparedArm,
 }
 
-/// The arms set up on claimed storage, removed from the first field to the last.
+/// The arms set up on claimed storage; removed in the order of the fields.
 #[derive(Default)]
 pub(crate) struct Up {
     /// The volumes, if the work is opening them.
     pub(crate) volumes: Option<Unlocker>,
     /// The systems, if they are under load.
     pub(crate) arms: Vec<Arm>,
-    /// What could not be removed of dropped systems, in sentences.
+    /// Resources of dropped systems that could not be removed, in sentences.
     pub(crate) left_over: Vec<String>,
 }
 
-/// Claimed storage with everything set up on it, or as far as set-up got when the run was halted.
+/// Claimed storage with everything that was set up on it until set-up was complete or the run was halted.
 pub(crate) struct Prepared<'a> {
     pub(crate) up: Up,
-    /// The plan in the form of the record, with the facts that became known while arms were set up; it has the
-    /// arms in the same order.
+    /// The plan in the form of the record, with the facts that became known while arms were set up; its arms are in
+    /// the same order.
     pub(crate) recorded: record::Plan,
     pub(crate) halt: Option<Halt>,
     pub(crate) claimed: Claimed<'a>,
 }
 
 impl<'a> Claimed<'a> {
-    /// Fills the storage and sets up the arms. If that is halted, the existing parts are kept for removal.
+    /// Fills the storage and sets up the arms. If this is halted, everything that exists is kept until it is
+    /// removed.
     pub(crate) fn prepare(mut self, recorder: &mut Recorder<'_>) -> Prepared<'a> {
         let mut up = Up::default();
         self.end_within(limits::SET_UP_WITHIN);
@@ -78,7 +79,8 @@ impl<'a> Claimed<'a> {
         Prepared { up, recorded, halt, claimed: self }
     }
 
-    /// Stops the current stage at this share of the budget. A resumed run has already used its time.
+    /// Stops the current stage at this share of the budget, except in a resumed run, which has already used its
+    /// time.
     pub(crate) fn end_within(&self, share: f64) {
         let budget = Duration::try_from_secs_f64(self.plan.recorded.budget_s * share);
         self.time.end_after(budget.ok().filter(|_| self.plan.earlier.is_none()));
@@ -92,7 +94,7 @@ impl<'a> Claimed<'a> {
         RunError::NoTime { budget_s, what, enough }
     }
 
-    /// Returns the plan with the facts that became known.
+    /// Sets everything up, and returns the plan with the facts that became known.
     fn bring_all_up(
         &mut self,
         up: &mut Up,
@@ -118,7 +120,7 @@ impl<'a> Claimed<'a> {
                         other => other?,
                     },
                 }
-                // Systems that are set up are measured, however long that took.
+                // Systems that are set up are measured, even if that took long.
                 self.end_within(limits::MEASURED_WITHIN);
                 // Systems choose unspecified settings, and the kernel reports its drivers once they are in use.
                 recorded.arms = recorded_up(&up.specs(), plan.tier)?;

@@ -27,7 +27,7 @@ pub(super) struct RecentRate {
 }
 
 impl RecentRate {
-    /// The rate once another step has transferred `bytes`.
+    /// The rate after another step, which transferred `bytes`.
     pub(super) fn with(&mut self, bytes: u64, took: Duration) -> f64 {
         self.bytes = self.bytes / 2.0 + bytes as f64;
         self.seconds = self.seconds / 2.0 + took.as_secs_f64();
@@ -42,7 +42,7 @@ impl Claimed<'_> {
         system_s(arms, len, room, &self.pace)
     }
 
-    /// Looks at reads and small requests on the plain range, which was filled or is only read.
+    /// Measures reads and small requests on the plain range, which was filled or is only read.
     pub(super) fn look_at_pace(&mut self) -> Result<(), Halt> {
         let is_direct = self.plain.io_target().mode == IoMode::Direct;
         let writes = !self.plan.storage.is_only_read();
@@ -82,7 +82,7 @@ impl Claimed<'_> {
         self.pace.cipher = cipher_rate(self.plan.tier);
     }
 
-    /// Seconds and number of requests, one at a time.
+    /// Measures requests at queue depth 1; returns the seconds and the number of requests.
     fn look(&mut self, operation: Operation, block: u64, flush: Flush) -> Result<(f64, u64), Halt> {
         self.go_on()?;
         let io_target = self.plain.io_target();

@@ -10,8 +10,8 @@ use super::active_range::ActiveRange;
 use crate::RunError;
 use crate::decide::Plan;
 
-/// Allocates the scratch files on the device alternately with the containers of the arms and, on one file system, with
-/// each other. `size` is the size of the active range in bytes.
+/// Allocates the scratch files alternately with the containers of the arms on the same device and, if they share a
+/// file system, alternately with each other. `size` is the size of the active range in bytes.
 ///
 /// # Errors
 /// [`RunError::System`] if there is not enough space.
@@ -48,7 +48,7 @@ pub(super) fn allocate(
     Ok(reserve)
 }
 
-/// Note for readers on arms whose data is in a different region from plain storage's.
+/// A note for readers about arms whose data is in a different region of the disk from that of plain storage.
 pub(super) fn note(
     arms: &[ArmSpec],
     plain: &PreparedTarget,

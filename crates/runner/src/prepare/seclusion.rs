@@ -10,9 +10,8 @@ use crate::decide::storage::Target;
 use crate::decide::storage::seclusion::{Protection, protection, replaced};
 use crate::look::Others;
 
-/// A private directory on `target`, where no one else can rename the files of a run, if someone could in the target
-/// itself. `names` states whether the run creates anything that is opened again by path, such as a container. `None` if
-/// no such directory is needed.
+/// Creates a private directory on `target`, in which nobody else can rename the files of a run; `None` if it is not
+/// needed. `names` states whether the run creates anything that is opened again by path, such as a container.
 ///
 /// This requires root and the right to mount. Without them, a run that creates only the scratch
 /// file continues, because that file is opened once and removed from the directory in which it was
@@ -27,7 +26,7 @@ pub(super) fn seclude(
     what: &str,
     journal: &Journal,
 ) -> Result<Option<PrivateDirectory>, RunError> {
-    // Again, because it may have changed since it was looked at.
+    // Examined again, because it may have changed in the meantime.
     let mut target = target.clone();
     if target.is_directory() {
         target.ground.others = Others::of(&target.path, &target.ground.filesystem);

@@ -32,13 +32,13 @@ pub(super) struct SetUp<'a> {
     pub(super) journal: Journal,
     pub(super) reserve: Arc<Reserve>,
     pub(super) seed: u64,
-    /// Bytes that new files of workloads take.
+    /// Bytes that new files of workloads occupy.
     pub(super) room: u64,
     pub(super) plain: Site,
     pub(super) encrypted: Vec<Site>,
 }
 
-/// A target, as far as systems see it.
+/// The parts of a target that systems use.
 pub(super) struct Site {
     scratch: IoTarget,
     inside: PathBuf,
@@ -68,7 +68,7 @@ impl SetUp<'_> {
     /// storage.
     ///
     /// # Errors
-    /// Any [`SystemError`]; nothing is left.
+    /// Any [`SystemError`]; nothing is left behind.
     pub(super) fn one(
         &self,
         arm: &ArmSpec,
@@ -99,11 +99,12 @@ impl SetUp<'_> {
         system::find(arm.system)?.prepare(arm, &mut context)
     }
 
-    /// Sets up all `arms`, several systems in parallel: many use only one CPU and wait for their own requests. The arms
-    /// of a system are set up one after the other, because two calls of one program may conflict.
+    /// Sets up all `arms`, several systems in parallel: many use only one CPU and wait for their own requests. The
+    /// arms of a system are set up one after the other, because simultaneous calls of the same program may
+    /// conflict.
     ///
-    /// Calls `up` for each arm that is set up. Returns those arms in the order of `arms`; with the first error,
-    /// if there was one or `stop` was set, after which no more are started.
+    /// Calls `up` for each arm that has been set up. Returns these arms in the order of `arms`, and the first
+    /// error, if there was one. After an error, or once `stop` is set, no further arms are started.
     pub(super) fn together(
         &self,
         arms: &[ArmSpec],
@@ -167,7 +168,7 @@ impl SetUp<'_> {
         ended: &AtomicBool,
         tell: &Sender<Told>,
     ) {
-        // The receiver stays until all have finished.
+        // The receiver exists until all threads have finished.
         let say = |what| drop(tell.send(what));
         loop {
             let next = systems.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -189,7 +190,7 @@ impl SetUp<'_> {
     }
 }
 
-/// The event that the set-up of an arm with this identifier and label starts; `number` of `of`.
+/// The event for the start of an arm's set-up; the arm is number `number` of `of`.
 pub(super) fn preparing(id: &str, label: &str, (number, of): (usize, usize)) -> Event {
     Event::Preparing { arm: id.into(), what: label.to_owned(), number, of }
 }

@@ -10,24 +10,25 @@ use super::Claimed;
 use crate::Halt;
 use crate::recorder::Recorder;
 
-/// Minimum number of files of a trial, those of one folder: with fewer, the other costs of a trial would hide the cost
-/// per file. If even these take too long, workloads are left out instead.
+/// Minimum number of files in a trial, which is that of one folder. With fewer files, the other costs of a trial
+/// would hide the cost per file. If even these take too long, workloads are left out instead.
 const LEAST: u32 = 100;
 
-/// Files of the first look; and those of the second look, depending on the seconds that the first one took.
+/// Number of files in the first look, and in the second look, which depends on how many seconds the first one took.
 const FEW: u32 = 16;
 const MORE: [(f64, u32); 2] = [(0.6, 256), (2.0, 64)];
 
 /// A look at plain storage that takes longer than this, in seconds, is not repeated on each choice.
 const QUICK_S: f64 = 1.2;
 
-/// How much longer encrypted files are expected to take before they have been measured.
+/// How many times as long as plain files encrypted files are expected to take, until they have been measured.
 const ENCRYPTED: f64 = 2.0;
 
-/// Share of the time left for trials that may be planned by their expected length: some take longer.
+/// Share of the time left for trials that is planned for their expected duration. The rest is a reserve, because
+/// some take longer.
 const FILLED: f64 = 0.8;
 
-/// Share of that time that work on other files may take. Longer work is left out.
+/// Share of that time that may be used for work on other files. Work that would exceed it is left out.
 const OTHERS: f64 = 0.4;
 
 /// Share of the budget that is expected to be left after set-up, as long as nothing is set up.
@@ -57,7 +58,7 @@ impl Line {
                 let each = (more_s - few_s).max(0.0) / f64::from(more - FEW);
                 Self { fixed: (few_s - each * few).max(0.0), each: each.max(1e-9) }
             }
-            // Half of it is for the set as a whole, such as the journal.
+            // Half of the time is for the set as a whole, for example for the journal.
             None => Self { fixed: few_s / 2.0, each: few_s / 2.0 / few },
         }
     }
@@ -78,7 +79,7 @@ impl FilePace {
         Some(line.at(files_of(spec)?.count) / arms.max(1.0))
     }
 
-    /// Seconds for `rounds` of all workloads on all arms if each set has a share of its files.
+    /// Seconds for `rounds` of all workloads on all arms if each set has `share` of its files.
     fn all_s(&self, workloads: &[WorkloadSpec], share: f64, rounds: f64) -> f64 {
         let of = |(line, spec): (&Option<(Line, f64)>, &WorkloadSpec)| {
             Some((*line)?.0.at(shared(files_of(spec)?.count, share)))
@@ -121,8 +122,8 @@ fn largest(seconds: f64, takes: impl Fn(f64) -> f64) -> f64 {
 }
 
 impl Claimed<'_> {
-    /// Looks at small files on plain storage, if the work is on many and has a time limit, and makes the sets smaller
-    /// if there will be no time for all of their files.
+    /// Measures a few small files on plain storage, if the work is on many files and has a time limit. Reduces the
+    /// sets if there will not be enough time for all of their files.
     pub(super) fn look_at_files(&mut self) -> Result<(), Halt> {
         let plan = self.plan;
         let is_large =
@@ -146,8 +147,8 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// The same for the arms that are set up, if looking takes little time. Enters the numbers into `recorded`, and
-    /// reports which sets became smaller.
+    /// The same for the arms that are set up, if the look takes little time. Enters the numbers of files into
+    /// `recorded`, and reports which sets became smaller.
     pub(super) fn look_at_files_of(
         &mut self,
         directories: &[&Path],
@@ -251,7 +252,7 @@ impl Claimed<'_> {
         Ok((lines, began.elapsed().as_secs_f64() < QUICK_S))
     }
 
-    /// Seconds of a trial of each workload, with its preparation, on sets of `count` files.
+    /// Seconds of a trial of each workload, including its preparation, on sets of `count` files.
     fn seconds_of(&self, directory: &Path, count: u32) -> Result<Vec<Option<f64>>, Halt> {
         let seed = self.plan.recorded.seed;
         let mut set = FileSet::new(seed);
@@ -274,7 +275,7 @@ impl Claimed<'_> {
     }
 }
 
-/// How many times as long as plain storage an arm is expected to take.
+/// Expected ratio of an arm's time to that of plain storage.
 fn factor(role: record::ArmRole) -> f64 {
     match role {
         record::ArmRole::Plain | record::ArmRole::PlainAgain => 1.0,

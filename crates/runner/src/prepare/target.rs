@@ -18,7 +18,7 @@ use crate::RunError;
 use crate::decide::storage::{Buffered, Range, Target};
 use crate::decide::{Plan, makes_names};
 
-/// A target in use. Its fields are removed from the first to the last.
+/// A claimed target. It is removed in the order of its fields.
 pub(crate) struct PreparedTarget {
     /// The directory for the data of systems.
     pub(crate) inside: PathBuf,
@@ -37,9 +37,9 @@ pub(crate) struct PreparedTarget {
     pub(super) idle_disk: Option<DiskCounts>,
     /// Why the requests that reach its disk are unknown, if they are.
     pub(super) uncounted: Option<Uncounted>,
-    /// The file or directory whose pages are a second copy of its data, if any.
+    /// The file or directory whose cached pages are a second copy of the target's data, if there is one.
     stored: Option<PathBuf>,
-    /// Whether direct writes end in that cache.
+    /// Whether direct writes end up in that cache.
     is_cached_below: bool,
     /// Processes that serve it, as far as the kernel reports them.
     daemons: Vec<u32>,
@@ -131,7 +131,7 @@ impl PreparedTarget {
         self.range.as_ref().expect("systems are under a load").io_target()
     }
 
-    /// Finds the location of the `len` bytes written since `began`, so that they can be dropped from a cache
+    /// Finds the location of the `len` bytes written since `began`, so that they can be dropped from the cache
     /// below. Returns a note if it cannot be found.
     pub(super) fn find_stored(&mut self, began: SystemTime, len: u64) -> Option<String> {
         match look_below(&self.target, began, len) {
@@ -148,8 +148,7 @@ impl PreparedTarget {
         }
     }
 
-    /// Marks an arm on this target: its data is also cached in the page cache below, whichever system stored
-    /// it.
+    /// Marks an arm on this target: its data is also in the page cache below, no matter which system stored it.
     pub(super) fn share(&self, arm: &mut PreparedArm) {
         arm.cached_below |= self.is_cached_below;
         if let Some(stored) = &self.stored {
@@ -214,7 +213,7 @@ fn work_directory(
     };
     let path = match target.is_directory() {
         true => inside.join(name),
-        // Each target may need one.
+        // Each target may need its own directory.
         false => {
             let parent = runtime_directory().unwrap_or_else(std::env::temp_dir);
             parent.join(format!("{name}.{unique}"))

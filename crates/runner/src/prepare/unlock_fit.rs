@@ -1,4 +1,4 @@
-//! Chooses the volumes that the budget suffices for: those that open fastest.
+//! Chooses the volumes for which the budget suffices: those that open fastest.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::{Halt, RunError};
 /// Share of the remaining time that the expected time for creating and opening may use.
 const FILLED: f64 = 0.75;
 
-/// Work of a derivation that is timed: long enough to be measured, and short compared with a real one.
+/// Cost of a derivation that is timed: high enough to be measured, but low compared with a real one.
 const ITERATIONS: u32 = 4000;
 const MEMORY_KIB: u32 = 16 << 10;
 
@@ -29,7 +29,7 @@ const LUKS_CREATED: f64 = 3.5;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Takes {
     created_s: f64,
-    /// One trial of each workload; and one of the shortest.
+    /// One trial of each workload, and one of the shortest workload.
     round_s: f64,
     shortest_s: f64,
 }
@@ -44,9 +44,9 @@ impl Takes {
     }
 }
 
-/// Which arms fit into `seconds` with `rounds` trials of each workload: as many of the cheapest as fit, and the
-/// cheapest one even if only the minimum number of trials of one workload fits. `None` represents plain storage, which
-/// costs nothing.
+/// Which arms fit into `seconds` with `rounds` trials of each workload: as many as possible, cheapest first. The
+/// cheapest one is included even if only the minimum number of trials of one workload fits. `None` represents plain
+/// storage, which costs nothing.
 fn fitting(takes: &[Option<Takes>], rounds: f64, seconds: f64) -> Vec<bool> {
     let mut order: Vec<(usize, Takes)> =
         takes.iter().enumerate().filter_map(|(i, takes)| Some((i, (*takes)?))).collect();
@@ -61,7 +61,7 @@ fn fitting(takes: &[Option<Takes>], rounds: f64, seconds: f64) -> Vec<bool> {
 }
 
 impl Claimed<'_> {
-    /// Those of `arms` that the budget suffices for, and the others in the form of the record.
+    /// Those of `arms` for which the budget suffices, and the others in the form of the record.
     ///
     /// # Errors
     /// [`RunError::NoTime`] if it suffices for none; [`Halt`].
@@ -120,7 +120,7 @@ impl Claimed<'_> {
                 let any_s = all.iter().map(|one| self.derivation_s(one)).sum::<Result<f64, _>>()?;
                 (self.derivation_s(&known)?, any_s, HEADERS)
             }
-            // For LUKS the time for its key is chosen, so that is how long it takes.
+            // The cost of a LUKS key is chosen so that its derivation takes this time.
             None => (UNLOCK_TIME.as_secs_f64(), UNLOCK_TIME.as_secs_f64(), LUKS_CREATED),
         };
         let trial_s = |work: &UnlockWork| if work.prf_known { one_s } else { any_s };

@@ -65,9 +65,8 @@ pub struct Unlocker {
 }
 
 impl Unlocker {
-    /// Creates a volume for each of `arms` in `directory`. The caller has created that directory
-    /// for this purpose and removes it with its contents if this process is killed. The volumes
-    /// take about 40 MiB.
+    /// Creates a volume for each of `arms` in `directory`. The caller has created that directory for this purpose
+    /// and removes it with its contents if this process is killed. The volumes occupy about 40 MiB.
     ///
     /// LUKS keys get the cost that takes `unlock_time` on this machine, which is measured
     /// ([`UNLOCK_TIME`] as in cryptsetup; [`record_arms`](Self::record_arms) includes the result).

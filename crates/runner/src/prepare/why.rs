@@ -1,5 +1,5 @@
-//! Measures, before the first trial, the data that explains costs: plain storage by depth and size, ciphers in
-//! RAM, and the page cache's memory.
+//! Measures, before the first trial, the data that explains costs: plain storage by queue depth and request size,
+//! ciphers in RAM, and the page cache's memory.
 
 use std::time::{Duration, Instant};
 
@@ -33,28 +33,29 @@ const PASSES: u32 = 2;
 const CIPHER: Duration = Duration::from_millis(5);
 const CIPHER_BYTES: usize = 64 << 10;
 
-/// Maximum number of ciphers: a run may compare dozens, and all of them may use a third of a second.
+/// Maximum number of ciphers: a run may compare dozens, but all measurements together may take at most a third of a
+/// second.
 const MOST_CIPHERS: usize = 30;
 
-/// Reads into the page cache, to measure the cost of its memory: bytes per read, maximum and minimum number of reads,
-/// how many are repeated, and the time of the first ones.
+/// Reads into the page cache, which measure the cost of its memory: bytes per read, maximum and minimum number of
+/// reads, number of repeated reads, and time for the first ones.
 const INTO_CACHE: u64 = 4 << 20;
 const MOST_READS: u64 = 64;
 const FEWEST_READS: u64 = 4;
 const READ_AGAIN: u64 = 8;
 const INTO_CACHE_S: f64 = 0.1;
 
-/// Slow reads show in this quantile: memory that is in use is allocated before memory that the host has
-/// reclaimed.
+/// Slow reads show in this quantile, because memory that the host backs is allocated before memory that the host
+/// has reclaimed.
 const DEAR: f64 = 0.75;
 
-/// Pattern, bytes and depth of a point.
+/// Pattern, bytes and queue depth of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Point(bool, u64, u32);
 
-/// Sequential requests by size, at queue depth 1; random ones of 4 KiB by queue depth; sequential ones at higher
-/// depths. On a slow disk there is no time for all, so the fastest come first: sizes, when they came last, were never
-/// measured.
+/// Sequential requests of several sizes at queue depth 1; random 4 KiB requests at several queue depths; sequential
+/// requests at a higher queue depth. On a slow disk there is not enough time for all of them, so the fastest come
+/// first. When the sizes came last, they were never measured.
 fn points() -> Vec<Point> {
     let by_depth = [1, 2, 4, 8, 16, 32].map(|depth| Point(true, 4 << 10, depth));
     let by_size = |depth| [16, 64, 128, 256, 1024].map(|kib: u64| Point(false, kib << 10, depth));
@@ -85,8 +86,8 @@ impl Claimed<'_> {
         Ok(curve.map(|curve| Why { curve, ciphers, memory }))
     }
 
-    /// The cost of memory for the page cache: memory that was free, then the same pages just released. `None`
-    /// on a slow disk or in a small file.
+    /// The cost of memory for the page cache: of memory that was free, and then of the same pages, just released.
+    /// `None` on a slow disk or in a small file.
     fn memory(&mut self) -> Result<Option<MemoryCost>, Halt> {
         let direct = self.plain.io_target();
         let Some(reads) = reads_into_cache(self.pace.read, direct.extent.len) else {
@@ -236,7 +237,7 @@ fn operations(plan: &Plan) -> Vec<Operation> {
         .collect()
 }
 
-/// The speed in RAM of the ciphers of these arms, as far as this program has them.
+/// The speed in RAM of the ciphers of these arms, as far as this program implements them.
 fn ciphers(arms: &[record::Arm], tier: Tier) -> Vec<CipherSpeed> {
     let mut found: Vec<CipherSpeed> = Vec::new();
     for arm in arms {

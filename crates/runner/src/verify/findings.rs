@@ -44,8 +44,8 @@ fn plaintext(arm: &Arm, evidence: &Evidence) -> Option<RunError> {
     })
 }
 
-/// If everything must be ciphertext, a single block that is not random enough is a failure: none
-/// falls below the threshold by chance.
+/// If everything must be ciphertext, a single block with too little entropy is a failure, because random blocks do
+/// not fall below the threshold by chance.
 fn not_random(arm: &Arm, evidence: &Evidence) -> Option<RunError> {
     if arm.role != ArmRole::Encrypted || evidence.randomness() != Randomness::Broken {
         return None;

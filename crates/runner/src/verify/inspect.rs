@@ -26,9 +26,9 @@ pub(crate) trait Subject {
     fn files(&self) -> Option<&Path>;
     /// Its stored data, if the location is known.
     fn backing(&self) -> Option<&Backing>;
-    /// Closes it: only its stored data is left.
+    /// Closes it, so that only its stored data is left.
     fn close(&mut self) -> Result<system::Closed, SystemError>;
-    /// It could not be closed or reopened, or exited while it was read.
+    /// Reopens it.
     fn reopen(&mut self) -> Result<(), SystemError>;
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum Failure {
 impl Failure {
     fn storage(act: &'static str) -> impl Fn(io::Error) -> Self {
         move |e| match e.kind() {
-            // Signals do not interrupt calls here: a search reports in this way that it was stopped.
+            // Signals do not interrupt calls here: a search that was stopped returns this error.
             io::ErrorKind::Interrupted => Self::Stopped,
             _ => Self::Storage(act, e),
         }
@@ -135,7 +135,7 @@ fn all_of(
             Ok(())
         }
     };
-    // Do not reopen an arm after a stop only to remove it.
+    // After a stop, an arm is not reopened only to be removed.
     if stop.load(Ordering::Relaxed) {
         return Err(Failure::Stopped);
     }
@@ -265,8 +265,8 @@ fn drop_from_cache(backing: &Backing) -> io::Result<()> {
     Ok(())
 }
 
-/// What is revealed about files if no stored file corresponds to one of the user's: everything is in a
-/// container, or there are no files.
+/// What is revealed about files if stored files do not correspond to the user's files, because everything is in a
+/// container or there are no files.
 fn reveals(backing: &Backing, known: Option<&Known>, names: u64) -> Option<Reveals> {
     let container =
         backing.tree.is_none() && backing.content.iter().all(|c| matches!(c, Content::Path(_)));

@@ -1,5 +1,4 @@
-//! What is revealed about files with known names, sizes and times to someone who sees the stored
-//! data.
+//! What the stored data reveals about files with known names, sizes and times.
 
 use cryptbench_record::{Names, Reveals, Sizes};
 

@@ -1,5 +1,5 @@
-//! Checks after the trials that data written through each arm is read back intact after closing and reopening
-//! it, and that its stored data contains no plaintext.
+//! After the trials, checks that data written through each arm can be read back intact after the arm was closed and
+//! reopened, and that its stored data contains no plaintext.
 //!
 //! Writes a marked pattern to the arm's I/O target and, if the arm has files, to files with known names, sizes
 //! and times. Closes the arm, searches its stored data, reopens it, and reads the pattern back. Arms that do
@@ -121,8 +121,8 @@ pub(crate) fn usual_s(prepared: &Prepared<'_>) -> f64 {
     arms.map(|arm| Effort::FULL.seconds(makes_a_disk(&arm.spec), pace)).sum()
 }
 
-/// Maximum number of bytes that the inspection writes and reads, for `arms` arms of which `own` store their
-/// data, about `each` bytes, separately.
+/// Maximum number of bytes that the inspection writes and reads, for `arms` arms, of which `own` have separate
+/// storage of about `each` bytes.
 pub(crate) fn traffic(arms: u64, own: u64, each: u64) -> (u64, u64) {
     let written = arms * (write::REGION + known_plaintext::BYTES);
     // The written data is read back. For arms with separate storage, all of that is then searched; for the others, only
@@ -144,8 +144,8 @@ pub(crate) struct Proof {
     pub(crate) was_cut: bool,
 }
 
-/// Inspects every arm, one after the other, until `stop` is set. Leaves out plain storage, because
-/// plain again covers it.
+/// Inspects every arm, one after the other, until `stop` is set. Leaves out plain storage, because the repeated
+/// plain arm covers it.
 pub(crate) fn gather<S: Subject>(
     subjects: &mut [S],
     arms: &[Arm],
@@ -183,7 +183,7 @@ pub(crate) fn gather<S: Subject>(
         proof.evidence.push(evidence);
     }
     proof.notes = found.iter().map(|f| f.note.clone()).collect();
-    // The first of the most serious: the sort is stable.
+    // The sort is stable, so this is the first of the most serious findings.
     found.sort_by_key(|f| f.gravity);
     proof.error = found.into_iter().next().map(|Finding { error, .. }| error);
     proof

@@ -38,7 +38,7 @@ pub(super) struct Found {
     pub(super) scan: Scan,
     /// Number of positions with the name of a known file.
     pub(super) names: u64,
-    /// Number of blocks below the threshold where everything must be random.
+    /// Number of blocks below the threshold in data that must be completely random.
     pub(super) weak: u64,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Found {
 /// before. Searches at least `least` bytes, however long that takes.
 ///
 /// # Errors
-/// Errors of reading; [`io::ErrorKind::Interrupted`] if `stop` was set.
+/// Read errors; [`io::ErrorKind::Interrupted`] if `stop` was set.
 pub(super) fn search(
     backing: &Backing,
     before: &[Tree],
@@ -119,7 +119,7 @@ pub(super) fn is_telling(scan: &Scan, written: u64, least: u64) -> bool {
     scan.stored_bytes >= written && scan.scanned_bytes >= scan.stored_bytes.min(least)
 }
 
-/// Offsets in the first `own` bytes of `data` at which something begins, wherever it ends.
+/// Offsets in the first `own` bytes of `data` at which a match starts, wherever it ends.
 fn occurrences<'a>(
     finder: &'a Finder<'_>,
     data: &'a [u8],

@@ -26,7 +26,7 @@ pub(crate) struct EmulatedStorage {
     pub(crate) size: u64,
     /// Whether it gets a file system; this requires root.
     pub(crate) has_file_system: bool,
-    /// The part of it that requests go to.
+    /// The part of the device that requests access.
     pub(crate) range: Range,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Existing {
     pub(crate) path: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) identity: Identity,
-    /// Names of the signatures that will be lost, without repetitions.
+    /// Names of the signatures that will be lost, without duplicates.
     pub(crate) signatures: Vec<String>,
     pub(crate) held: Vec<Held>,
     pub(crate) holes: Holes,
@@ -104,7 +104,7 @@ impl Existing {
     }
 }
 
-/// Its other names would be overwritten as well.
+/// Refuses a file with several names, because it would be overwritten under all of them.
 pub(crate) fn refuse_links(names: u64) -> Result<(), Refusal> {
     match names {
         ..=1 => Ok(()),
@@ -112,7 +112,7 @@ pub(crate) fn refuse_links(names: u64) -> Result<(), Refusal> {
     }
 }
 
-/// The same storage, with each name only once per device.
+/// Removes duplicate signatures, so that each name occurs only once per device.
 fn once(mut held: Vec<Held>) -> Vec<Held> {
     let mut said = Vec::new();
     held.retain(|one| {

@@ -72,8 +72,8 @@ impl Storage {
         }
         let asked = target.size.map(|size| (size, "requested with --size"));
         let usual = request.profile.size.map(|size| (size, "as the profile specifies"));
-        // The amount does not depend on whether the user or the program chose the systems, so that both measure the
-        // same.
+        // The amount does not depend on whether the user or the program chose the systems, so that both kinds of
+        // run measure the same amount.
         let most = has_a_disk.then_some(RANGE);
         let present = Present::admit(target, facts, arms, workloads, (asked.or(usual), most))?;
         Ok(Self::Present(Box::new(present)))
@@ -84,7 +84,7 @@ impl Storage {
         matches!(self, Self::Present(present) if present.targets.are_only_read())
     }
 
-    /// Bytes of all that requests go to.
+    /// Size in bytes of everything that requests access.
     pub(super) fn whole(&self) -> u64 {
         match self {
             Self::Present(present) => present.range.as_ref().map_or(0, |range| range.size),
@@ -100,7 +100,7 @@ impl Storage {
         all.map(Target::sector).max().unwrap_or(1)
     }
 
-    /// Refuses a directory in which others could replace what this run makes.
+    /// Refuses a directory in which others could replace files that this run creates.
     pub(super) fn check_others(&self, names: bool, is_root: bool) -> Result<(), RunError> {
         let Self::Present(present) = self else { return Ok(()) };
         let Targets { plain, encrypted, .. } = &present.targets;
@@ -120,7 +120,7 @@ impl Storage {
 /// Whether requests go through the page cache, and who decided it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Buffered {
-    /// They bypass it if direct I/O works.
+    /// Requests bypass the page cache if direct I/O works.
     No,
     /// The user requested it.
     Asked,

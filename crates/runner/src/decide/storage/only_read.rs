@@ -11,7 +11,7 @@ use crate::RunError;
 use crate::decide::arms::Arms;
 use crate::look::InUse;
 
-/// `profile` without anything that writes or creates files, for `option`; states that in a remark.
+/// Removes work that writes or creates files from `profile`, because of `option`; states this in a remark.
 ///
 /// # Errors
 /// [`RunError::Usage`] if nothing is left.
@@ -84,7 +84,7 @@ pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(),
     };
     let reads_there = |arm: &ArmSpec| match arm.system {
         name if [PLAIN.name, PAIRED.name].contains(&name) => true,
-        // In this process, on the existing bytes.
+        // These run in this process, on the existing bytes.
         name => find(name).is_ok_and(|s| !s.makes_a_disk() && s.attachment() == Attachment::Inline),
     };
     if let Some(arm) = arms.iter().find(|arm| !reads_there(arm)) {

@@ -44,7 +44,7 @@ pub(super) fn check_others(before: &Target, encrypted: &Target) -> Result<(), Ru
     Err(RunError::Target { path: encrypted.path.clone(), problem })
 }
 
-/// Whether two targets are the same directory, file or device, by whichever names.
+/// Whether two targets are the same directory, file or device, under any names.
 fn are_one(one: &Target, other: &Target) -> bool {
     let identity = |target: &Target| target.ground.identity;
     let number = |target: &Target| target.existing.as_ref().map(|e| e.identity.number);
@@ -57,7 +57,7 @@ fn are_one(one: &Target, other: &Target) -> bool {
 fn shares(plain: &Target, encrypted: &Target) -> bool {
     let (Some(a), Some(b)) = (below(plain), below(encrypted)) else { return false };
     let files = plain.is_file() && encrypted.is_file();
-    // With a single loop device, they are separate partitions of it.
+    // If both use the same loop device, they are separate partitions of it.
     let by_two = a
         .files
         .iter()

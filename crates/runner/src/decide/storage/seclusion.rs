@@ -10,15 +10,16 @@ use crate::RunError;
 pub(crate) enum Protection {
     /// Nobody else has access, or nothing is created there that is opened by its path.
     None,
-    /// A private directory; none if it cannot be created and only the user who ran sudo has access.
+    /// The run creates a private directory. It continues without one if that cannot be created and only the user
+    /// who ran sudo has access.
     Private,
 }
 
-/// What a run needs on `target`. `names` states whether it creates anything that is opened again by path, such as a
-/// container.
+/// The protection that a run needs on `target`. `names` states whether it creates anything that is opened again by
+/// path, such as a container.
 ///
 /// # Errors
-/// [`RunError::Target`] if no file can be made, or others could replace one.
+/// [`RunError::Target`] if no file can be created, or others could replace a file.
 pub(crate) fn protection(
     target: &Target,
     names: bool,
@@ -44,7 +45,7 @@ pub(crate) fn protection(
     }
 }
 
-/// Others could replace the files of a run; `why` gives the reason that it cannot be prevented.
+/// The error that others could replace the files of a run; `why` is the reason why this cannot be prevented.
 pub(crate) fn replaced(target: &Target, why: &str) -> RunError {
     let way = target.ground.others.rename_in.as_deref().unwrap_or(&target.path);
     refused(

@@ -1,4 +1,4 @@
-//! A target: a directory with room for the scratch file, or storage that will be overwritten or only read.
+//! A target: a directory with space for the scratch file, or storage that will be overwritten or only read.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::look::existing::Kind;
 use crate::look::{Asked, Ground, Number, Place, There, parent};
 use crate::request::Consent;
 
-/// The smallest scratch file that still spreads random requests.
+/// The smallest scratch file over which random requests are still spread.
 const SMALLEST: u64 = 64 * MIB;
 
 /// The target of a run and its underlying storage: a directory for a scratch file, or existing storage that
@@ -89,7 +89,8 @@ impl Target {
             let problem = "does not exist, and scratch files are not created among device files; check the device name";
             return Err(refuse(problem.to_owned()));
         }
-        // A mistyped directory would be created as a file, and the wrong disk, its parent's, would be measured.
+        // A mistyped directory name would create a file, and the wrong disk would be measured: that of the parent
+        // directory.
         if target.extension().is_none() {
             return Err(refuse(format!(
                 "no such directory; to create a scratch file with that name, add an extension: {}.scratch",
@@ -144,7 +145,7 @@ impl Target {
         })
     }
 
-    /// Bytes of all that is overwritten, whole MiB; `None` for a directory.
+    /// Size in bytes of the storage to be overwritten, in whole MiB; `None` for a directory.
     pub(super) fn all(&self) -> Option<u64> {
         self.existing.as_ref().map(|_| self.ground.size / MIB * MIB)
     }
@@ -226,12 +227,12 @@ impl Target {
         }
     }
 
-    /// The device with its counters or, without one, the device that it is stored on.
+    /// The device whose counters apply to the target; without counters, the device on which it is stored.
     pub(crate) fn device(&self) -> Option<&Device> {
         self.ground.below.as_ref()?.device.as_ref()
     }
 
-    /// Bytes of a logical sector of its underlying storage; 1 if that is unknown.
+    /// Size of a logical sector of the underlying storage in bytes; 1 if it is unknown.
     pub(crate) fn sector(&self) -> u64 {
         let Some(below) = &self.ground.below else { return 1 };
         let counted = below.device.as_ref().map_or(1, |device| device.logical_block_size);
@@ -267,7 +268,7 @@ impl Target {
         self.ground.free
     }
 
-    /// Refuses a run whose files do not fit: `plain` bytes on plain storage, `mounted` bytes in the containers
+    /// Refuses a run whose files do not fit: `plain` bytes on plain storage, and `mounted` bytes in the containers
     /// of mounted systems.
     pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
         let all = plain.saturating_add(mounted);

@@ -1,4 +1,4 @@
-//! The targets of a run: one, or a plain one and those that its user encrypted.
+//! The targets of a run: a single one, or a plain one and those that the user encrypted.
 
 use std::path::PathBuf;
 
@@ -24,13 +24,13 @@ const UNUSED: u64 = 16 * MIB;
 #[derive(Clone, Debug)]
 pub(crate) struct Targets {
     pub(crate) plain: Target,
-    /// The targets that their user declares as encrypted.
+    /// The targets that the user declares to be encrypted.
     pub(crate) encrypted: Vec<Target>,
-    /// Set if the two are a device in use and its underlying device; both are only read.
+    /// Set if the two targets are a device in use and its underlying device; both are only read.
     pub(crate) in_use: Option<InUse>,
 }
 
-/// The part of each target that requests go to.
+/// The part of each target that requests access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     /// Size in bytes.
@@ -39,7 +39,7 @@ pub(crate) struct Range {
     pub(crate) reason: String,
 }
 
-/// Existing storage, and the part of it that requests go to.
+/// Existing storage, and the part of it that requests access.
 #[derive(Clone, Debug)]
 pub(crate) struct Present {
     pub(crate) targets: Targets,
@@ -76,7 +76,7 @@ impl Present {
 }
 
 impl Targets {
-    /// Admits the storage that `target` names.
+    /// Admits the storage that `target` specifies.
     ///
     /// # Errors
     /// [`RunError::Target`] if it must not be used, with a remedy.
@@ -127,7 +127,7 @@ impl Targets {
         std::iter::once(&self.plain).chain(&self.encrypted)
     }
 
-    /// Checks that the consent matches the storage; otherwise it was given for something else.
+    /// Checks that the consent matches the storage; if it does not, it was given for something else.
     fn check_consent(
         &self,
         consent: &Consent,
