@@ -1,8 +1,8 @@
-//! Makes strings that this program did not write safe to print on a terminal and a page.
+//! Makes strings from other sources safe to print on a terminal and in an HTML page.
 //!
-//! A volume's header, a record, another program's result or a file name may contain escape
-//! sequences that retitle a terminal, clear it, or print a line that looks like the program's own.
-//! This crate replaces such characters with their number in Rust's notation: `\u{1b}`.
+//! A volume header, a record, another program's result or a file name can contain escape sequences that change
+//! the title of a terminal, clear it, or imitate a line of this program. This crate replaces such characters
+//! with their code point in Rust's notation: `\u{1b}`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
@@ -19,7 +19,7 @@ pub use chain::chain;
 pub use shell::{quoted, quoted_path};
 pub use sizes::human;
 
-/// The start of each message on standard error.
+/// The prefix of each message on standard error.
 pub const SPEAKER: &str = "cryptbench: ";
 
 /// `text` as one line, without characters that control a terminal or reorder text.
@@ -27,28 +27,28 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
-/// Like [`printable`], for text of several lines: line breaks and tabs are kept.
+/// Like [`printable`], for text with several lines: keeps line breaks and tabs.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
 /// A path as one line of a message: [`printable`], with bytes that are not UTF-8 replaced.
 ///
-/// Every name in a message passes through here, because a line break in it would start a separate line, whose text an
-/// attacker could choose.
+/// Every file name in a message is formatted with this function: after a line break in the name, an attacker
+/// could choose the text of a whole line.
 pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy()).into_owned()
 }
 
-/// `text` with a space instead of each control character, for text that is broken into lines.
+/// `text` with a space instead of each control character, for text that will be wrapped.
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A JSON text with such characters in strings escaped in JSON's own way (RFC 8259, section 7), so
-/// that its meaning stays the same.
+/// A JSON text in which such characters in strings are escaped as JSON escapes (RFC 8259, section 7), so that
+/// its meaning does not change.
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
-    // Outside strings these are white space; inside strings JSON itself forbids them.
+    // Outside strings these are white space; within strings JSON does not permit them.
     let stays = |c| matches!(c, '\n' | '\t' | '\r');
     replaced(json, stays, |out, c| {
         let _ = write!(out, "\\u{:04x}", u32::from(c));

@@ -1,20 +1,21 @@
-//! Finds what a user means by a name: in any case, by any name that the program prints, or by a part that only one has.
+//! Finds what a user means by a name: in upper or lower case, by any name that the program prints, or by a part
+//! that is unique.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 /// Something that can be named.
 pub struct Named<T> {
-    /// What is found.
+    /// The object to find.
     pub it: T,
-    /// What to type for it.
+    /// The name that the user can type for it.
     pub key: String,
-    /// What else it is called.
+    /// Its other names.
     pub names: Vec<String>,
 }
 
 impl<T> Named<T> {
-    /// `it`, called `key` or any of `names`.
+    /// The object `it`, with the name `key` and the other names `names`.
     pub fn new(it: T, key: &str, names: impl IntoIterator<Item = String>) -> Self {
         Self { it, key: key.to_owned(), names: names.into_iter().collect() }
     }
@@ -41,7 +42,7 @@ enum Miss {
 }
 
 impl Unknown {
-    /// `asked` is none of `all`.
+    /// The error for `asked`, which is not among `all`.
     pub fn of<T>(kind: &'static str, asked: &str, all: &[Named<T>]) -> Self {
         let miss = Miss::Nothing(asked.to_owned(), nearest(&words(asked), all));
         Self { kind, unknown: vec![miss], known: keys(all) }
@@ -79,7 +80,8 @@ impl fmt::Display for Unknown {
 
 impl std::error::Error for Unknown {}
 
-/// The meaning of each of `asked` among `all`, each of which is a `kind`; `known` lists them for an error.
+/// Finds what each of `asked` means among `all`. `kind` describes these objects in an error message, and
+/// `known` lists them.
 ///
 /// # Errors
 /// [`Unknown`], with all names that are unknown or ambiguous.
@@ -102,7 +104,7 @@ pub fn named<T: Copy>(
     }
 }
 
-/// The keys of `all`, for the list of an error.
+/// The keys of `all`, as a list for an error message.
 pub fn keys<T>(all: &[Named<T>]) -> String {
     all.iter().map(|named| named.key.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -113,7 +115,7 @@ fn one<T: Copy>(asked: &str, all: &[Named<T>]) -> Result<T, Miss> {
     }
     let wanted = words(asked);
     let joined = wanted.concat();
-    // A number or a date is never meant as a part of a name.
+    // A number or a date is never accepted as a part of a name.
     let is_word = joined.chars().any(char::is_alphabetic);
     let is_part = |name: &str| {
         let own = words(name);
@@ -121,7 +123,7 @@ fn one<T: Copy>(asked: &str, all: &[Named<T>]) -> Result<T, Miss> {
         let has_digit = joined.contains(|c: char| c.is_numeric());
         wanted.iter().all(begun) || joined.len() > 2 && !has_digit && own.concat().contains(&joined)
     };
-    // A part counts only if no other name contains it in any form.
+    // A part is accepted only if no other name contains it in any form.
     let ways: [&dyn Fn(&str) -> bool; 2] =
         [&|name| !joined.is_empty() && words(name).concat() == joined, &|name| {
             is_word && is_part(name)
@@ -145,7 +147,7 @@ fn words(text: &str) -> Vec<String> {
     parts.map(str::to_lowercase).collect()
 }
 
-/// Whether a word begins with the typed text; numbers and single letters must match completely.
+/// Whether a word starts with the typed text; numbers and single letters must match completely.
 fn begins(word: &str, typed: &str) -> bool {
     match typed.len() < 2 || typed.chars().all(char::is_numeric) {
         true => word == typed,
@@ -153,7 +155,8 @@ fn begins(word: &str, typed: &str) -> bool {
     }
 }
 
-/// The key of the name that differs from the typed text by the fewest letters, or that contains the most of its words.
+/// The key of the name that differs from the typed text by the fewest letters or, failing that, contains the
+/// most words of it.
 fn nearest<T>(wanted: &[String], all: &[Named<T>]) -> Option<String> {
     let joined: Vec<char> = wanted.concat().chars().collect();
     let far = |named: &Named<T>| {
@@ -177,7 +180,7 @@ fn nearest<T>(wanted: &[String], all: &[Named<T>]) -> Option<String> {
     best.next().is_none().then(|| first.key.clone())
 }
 
-/// Letters that are inserted, left out, changed or swapped with the next one.
+/// Number of letters that are inserted, omitted, changed or swapped with the next one.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
     for (i, x) in a.iter().enumerate() {

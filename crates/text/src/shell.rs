@@ -1,10 +1,11 @@
-//! Words of commands that a shell reads.
+//! Quotes words for commands that a shell reads.
 
 use std::path::Path;
 
 use crate::printable;
 
-/// A word of a POSIX shell. Backslashes are outside of the quotes, because fish treats them as escapes inside.
+/// A word for a POSIX shell. Backslashes are outside the quotes, because fish treats them as escapes within
+/// quotes.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./,:%+@=".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -17,7 +18,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.chars().map(inside).collect::<String>())
 }
 
-/// A path as a word of a command in a message. Unprintable bytes are written as in POSIX.1-2024, `$'\xff'`.
+/// A path as a word of a command in a message. Unprintable bytes are written as in POSIX.1-2024: `$'\xff'`.
 pub fn quoted_path(path: &Path) -> String {
     match path.to_str() {
         Some(text) if printable(text) == text => quoted(text),

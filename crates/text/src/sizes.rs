@@ -4,7 +4,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Bytes in binary units.
+/// A number of bytes in binary units.
 pub fn human(bytes: u64) -> String {
     let (value, unit) = match bytes {
         0..KIB => return format!("{bytes} B"),

@@ -1,5 +1,5 @@
-//! Every chart of the page as a separate file: an SVG that needs no style sheet, a PDF, and a PNG of it (feature
-//! `png`).
+//! Every chart of the HTML report as a separate file: an SVG that needs no style sheet, a PDF and, with the
+//! feature `png`, a PNG.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ const OVERVIEW: &str = "overview";
 /// One chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// A name for a file, without extension: `speed-kept-sequential-read-1-mib-qd1`.
+    /// A file name without extension, such as `speed-kept-sequential-read-1-mib-qd1`.
     pub name: String,
     /// The content.
     pub drawing: Drawing,
@@ -23,24 +23,24 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// A separate document, in light colours, with its title and its legend.
+    /// The chart as a separate SVG document, in light colours, with its title and its legend.
     pub fn svg(&self) -> String {
         svg(&self.drawing, Ink::File(&self.run)).into_string()
     }
 
-    /// A PDF file of one page, in light colours, with its title and its legend.
+    /// A single-page PDF file, in light colours, with the chart's title and legend.
     pub fn pdf(&self) -> Vec<u8> {
         pdf(&self.drawing, &self.run)
     }
 
-    /// A PNG file of three pixels per CSS pixel.
+    /// A PNG file with three pixels per CSS pixel.
     #[cfg(feature = "png")]
     pub fn png(&self) -> Result<Vec<u8>, png::EncodingError> {
         crate::drawing::png(&self.drawing)
     }
 }
 
-/// The charts of a record in the order of the page, including those that the page of a large record omits.
+/// The charts of a record, in the order of the page. They include those that the page of a large record omits.
 pub fn charts(report: &Report<'_>) -> Vec<Chart> {
     let mut names = HashSet::new();
     let has_overview = html::has_overview(report);
@@ -48,7 +48,7 @@ pub fn charts(report: &Report<'_>) -> Vec<Chart> {
         .into_iter()
         .enumerate()
         .map(|(i, drawing)| {
-            // Its title is a sentence.
+            // The overview's title is a sentence, so it is not used as a name.
             let title = if i == 0 && has_overview { OVERVIEW } else { &drawing.title };
             let name = unused(&slug(title), &mut names);
             Chart { name, drawing, run: report.record.run_id.clone() }
@@ -56,16 +56,17 @@ pub fn charts(report: &Report<'_>) -> Vec<Chart> {
         .collect()
 }
 
-/// The overview of several runs, such as those of a study; nothing if no system is ranked.
+/// The overview of several runs, such as those of a study; `None` if no system is ranked.
 pub fn overview(reports: &[Report<'_>]) -> Option<Chart> {
     let drawing = html::of_runs(reports)?;
     let runs: Vec<&str> = reports.iter().map(|report| report.record.run_id.as_str()).collect();
     Some(Chart { name: OVERVIEW.to_owned(), drawing, run: runs.join(", ") })
 }
 
-/// Lower case, with a hyphen for everything that is neither letter nor digit.
+/// The title in lower case, with a hyphen for every character that is neither a letter nor a digit.
 fn slug(title: &str) -> String {
-    /// Longer names would reach the limits of file systems, extensions and encrypted names.
+    /// Maximum number of characters of a title in a file name. File systems limit names, to which an extension
+    /// and the overhead of encrypted names are added.
     const LONGEST: usize = 100;
     let mut out = String::new();
     for c in title.chars().take(LONGEST) {

@@ -1,4 +1,4 @@
-//! Tables and paragraphs in a given number of columns.
+//! Lays out tables and paragraphs in a given number of columns.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use textwrap::core::display_width;
@@ -12,13 +12,13 @@ pub(crate) const RULED: TableStyle =
 /// Width of the gap between two columns of a table.
 pub(crate) const GAP: u16 = 2;
 
-/// A table in at most `width` columns; columns from `numbers` on are right-aligned.
+/// A table that is at most `width` columns wide. Fields from the column `numbers` on are right-aligned.
 pub fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: usize) -> String {
     let headings = headings.iter().map(|h| (*h).to_owned()).collect();
     filled(headings, rows, |i| i < numbers, (RULED, GAP), width)
 }
 
-/// A table without rules; the first column and those from `words` on are left-aligned.
+/// A table without rules. The first column and those from `words` on are left-aligned.
 pub fn bare(headings: Vec<String>, rows: Vec<Vec<String>>, words: usize, width: usize) -> String {
     filled(headings, rows, |i| i == 0 || i >= words, (TableStyle::new(), GAP + 1), width)
 }
@@ -37,7 +37,7 @@ fn filled(
     fitted(table, width)
 }
 
-/// A table with these headings and without rows, with `gap` columns between two.
+/// A table with these headings and no rows, with `gap` columns between two table columns.
 pub(crate) fn begun(headings: Vec<Cell>, style: TableStyle, gap: u16) -> Table {
     let mut table = Table::new();
     table.load_style(style);
@@ -50,13 +50,13 @@ pub(crate) fn begun(headings: Vec<Cell>, style: TableStyle, gap: u16) -> Table {
     table
 }
 
-/// The fields of a row, each aligned to its side.
+/// The fields of a row, aligned to the left or to the right.
 pub(crate) fn aligned(row: Vec<String>, is_left: impl Fn(usize) -> bool) -> Vec<Cell> {
     let side = |i| if is_left(i) { CellAlignment::Left } else { CellAlignment::Right };
     row.into_iter().enumerate().map(|(i, f)| Cell::new(f).set_alignment(side(i))).collect()
 }
 
-/// The table in at most `width` columns: fields are broken into lines where necessary.
+/// The table, at most `width` columns wide; fields are broken into lines where necessary.
 pub(crate) fn fitted(mut table: Table, width: usize) -> String {
     let wide = table.trim_fmt();
     if widest(&wide) <= width {
@@ -72,7 +72,7 @@ pub(crate) fn widest(text: &str) -> usize {
     text.lines().map(display_width).max().unwrap_or(0)
 }
 
-/// A paragraph whose lines all have the same indent.
+/// A paragraph in which all lines have the same indent.
 pub fn paragraph(text: &str, width: usize, indent: usize) -> String {
     hang(&" ".repeat(indent), text, width)
 }

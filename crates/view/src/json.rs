@@ -1,4 +1,4 @@
-//! The answer as JSON, for front ends that draw it.
+//! The answer as JSON, for front ends that display it.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use cryptbench_estimate::ranking::Mean;
 use cryptbench_record::Record;
 use serde_json::{Value, json};
 
-/// Percents below which a mean of several workloads has a decimal.
+/// Percentages below which a mean over several workloads is shown with a decimal.
 const FINE_MEAN: f64 = 19.95;
 
-/// Headline, table, what to use and to avoid, the bottleneck of each choice, and open questions. `here` is the
-/// directory in which commands will be typed.
+/// Headline, table, what to use and what to avoid, the bottleneck of each choice, and open questions. `here` is
+/// the directory in which the user will type commands.
 pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
     let Report { record, answer, .. } = report;
     let command = |open: &Open| open.command.as_ref().map(|command| command.typed(here));
@@ -41,7 +41,7 @@ pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
     })
 }
 
-/// A field of a table: a share of plain speed with its interval. Text is as in the terminal.
+/// A field of a table: a share of plain speed with its interval. The text is the same as in the terminal.
 pub fn share(kept: f64, low: f64, high: f64) -> Value {
     field(Mean { ratio: kept, low, high }, FINE_BELOW)
 }
@@ -104,7 +104,7 @@ fn of_columns(columns: &Columns, record: &Record) -> Value {
     let rows: Vec<Value> = rows.collect();
     let mut table = table(&caption(&title, record), "Workload", &headings, &rows, &notes);
     let hollow: Vec<bool> = columns.columns.iter().map(|c| c.is_engine).collect();
-    // For each of the last headings, which share a scale: whether its column is the cipher alone, not a system.
+    // For each of the last headings, which share a scale: whether its column is only the cipher, not a system.
     table["hollow"] = hollow.into();
     table
 }

@@ -1,7 +1,8 @@
-//! The answer of a record laid out: on a terminal, as a page, in tables and as drawings.
+//! The layouts of a record's answer: for a terminal, as a page, as tables and as drawings.
 //!
-//! [`terminal`] and [`html`] show a record with its results, starting with the picture that the users of its profile
-//! know. This crate does not decide the content: that is data of `cryptbench_answer`, the same for every form.
+//! [`terminal`] and [`html`] show a record with its results, starting with the picture that users of its
+//! profile know. The content is the same for every layout: it comes from `cryptbench_answer`, not from this
+//! crate.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

@@ -1,9 +1,9 @@
-//! Text in columns: shared by everything that this program prints on a terminal.
+//! Text in columns, which everything that this program prints on a terminal uses.
 
 use cryptbench_text::clean;
 
-/// `text` in lines of `width` columns; the first starts with `first` and the others with `next`. Words longer
-/// than a line are broken rather than overflow; control characters of foreign text become spaces, so that they
+/// Wraps `text` to lines of `width` columns. The first line starts with `first`, the others with `next`. Words
+/// longer than a line are broken. Control characters in text from other sources become spaces, so that they
 /// cannot control the terminal.
 pub fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
     let options = textwrap::Options::new(width)

@@ -1,4 +1,4 @@
-//! The published studies' conclusions in columns.
+//! The conclusions of the published studies, in columns.
 
 use cryptbench_answer::studies::{figures, statement, summary};
 use cryptbench_studies::Letter;
@@ -6,13 +6,13 @@ use cryptbench_studies::here::Tested;
 
 use crate::prose::wrap;
 
-/// Maximum number of systems whose figures a conclusion shows.
+/// Maximum number of systems whose figures are shown for a conclusion.
 const MOST_PARTS: usize = 6;
 
-/// Columns of a verdict.
+/// Width of a verdict in columns.
 const VERDICT: usize = 16;
 
-/// The conclusions with one figure each, for the end of a study's answer.
+/// The conclusions with one figure each, for the end of the answer of a study.
 pub fn brief(tested: &[Tested], width: usize) -> String {
     listed(tested, 1, width)
 }

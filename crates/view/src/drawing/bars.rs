@@ -1,4 +1,4 @@
-//! Horizontal bars with interval whiskers: label and value above each bar.
+//! Horizontal bars with whiskers for intervals. Label and value are above each bar.
 
 use super::scale::{Scale, across};
 use super::{Anchor, Drawing, LABEL, Role, WIDTH, look, shortened};
@@ -7,18 +7,18 @@ use super::{Anchor, Drawing, LABEL, Role, WIDTH, look, shortened};
 pub(super) const ROW: f64 = 42.0;
 pub(super) const AXIS: f64 = 20.0;
 
-/// The position of the bar within a row, as fractions of its height.
+/// The position of the bar in its row, as fractions of the row's height.
 const BAR: [f64; 2] = [0.52, 0.80];
 
-/// One bar. Values that are not finite are drawn as nothing; the text remains.
+/// One bar. Values that are not finite are not drawn, but the text remains.
 pub(crate) struct Bar {
-    /// Name on the left, above the bar.
+    /// Its name, on the left above the bar.
     pub(crate) label: String,
-    /// Number on the right, above the bar.
+    /// Its number, on the right above the bar.
     pub(crate) value_text: String,
     /// Additional readings; may be empty.
     pub(crate) more: String,
-    /// Its start: 0, except for the steps of a waterfall.
+    /// The value at which it starts: 0, except for the steps of a waterfall chart.
     pub(crate) from: f64,
     /// Its end.
     pub(crate) value: Option<f64>,
@@ -26,7 +26,7 @@ pub(crate) struct Bar {
     pub(crate) interval: Option<(f64, f64)>,
     /// Colour of the bar.
     pub(crate) role: Role,
-    /// Colour and end of another bar below it, at the same position.
+    /// Colour and end of another bar below it, which has the same start.
     pub(crate) second: Option<(Role, f64)>,
 }
 
@@ -61,15 +61,15 @@ pub(crate) struct Bars<'a> {
     pub(crate) end: f64,
     /// A reference line, such as 100 %.
     pub(crate) reference: Option<f64>,
-    /// A shaded range, such as the noise around the reference.
+    /// A shaded range, such as the noise around the reference line.
     pub(crate) band: Option<(f64, f64)>,
     /// The format of ticks.
     pub(crate) tick: &'a dyn Fn(f64) -> String,
 }
 
 impl Bars<'_> {
-    /// An axis end that includes every value and whisker, and always `at_least`. Whiskers may leave the axis if
-    /// they extend beyond three times the longest bar.
+    /// An axis end that is at least `at_least` and includes every value and whisker. Only whiskers longer than
+    /// three times the longest bar extend beyond the axis.
     pub(crate) fn end_for<'a>(rows: impl IntoIterator<Item = &'a Bar>, at_least: f64) -> f64 {
         let mut bars = at_least;
         let mut whiskers = at_least;
@@ -93,7 +93,8 @@ impl Bars<'_> {
             [0.0, bottom],
             x.ticks(6).into_iter().map(|v| (v, (self.tick)(v))),
         );
-        // Band and reference are drawn only behind and across the bars, so that labels stay legible.
+        // The band and the reference line are drawn only behind and across the bars, so that labels stay
+        // legible.
         let strips: Vec<[f64; 2]> = (0..self.rows.len())
             .map(|i| [(i as f64 + BAR[0] - 0.07) * ROW, (i as f64 + BAR[1] + 0.07) * ROW])
             .collect();
@@ -124,7 +125,7 @@ impl Bars<'_> {
         drawing
     }
 
-    /// A line with end marks, except at an end beyond the axis.
+    /// A line with end marks, but without a mark at an end that is beyond the axis.
     fn whisker(&self, drawing: &mut Drawing, x: &Scale, y: f64, low: f64, high: f64) {
         if !low.is_finite() || !high.is_finite() {
             return;

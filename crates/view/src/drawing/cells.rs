@@ -1,4 +1,5 @@
-//! A familiar grid of tests: a number in each cell, filled in proportion to the percentage of plain speed.
+//! A grid of tests in a familiar form: each cell contains a number and is filled in proportion to its
+//! percentage of plain speed.
 
 use super::{Anchor, Drawing, LABEL, Role, TICK, WIDTH, look, shortened};
 
@@ -6,7 +7,7 @@ use super::{Anchor, Drawing, LABEL, Role, TICK, WIDTH, look, shortened};
 const ROW: f64 = 48.0;
 const HEAD: f64 = 20.0;
 
-/// Width of the names in CSS pixels, and the gap between two cells.
+/// Width of the names in CSS pixels, and of the gap between two cells.
 const NAME: f64 = 110.0;
 const GAP: f64 = 6.0;
 
@@ -15,7 +16,7 @@ const GAP: f64 = 6.0;
 pub(crate) struct Number {
     /// Written in the cell.
     pub(crate) text: String,
-    /// Written small below it.
+    /// Written in small letters below the number.
     pub(crate) below: String,
     /// The filled part of the cell, 0 to 1.
     pub(crate) fill: f64,
@@ -29,7 +30,7 @@ pub(crate) struct Cells {
     pub(crate) columns: Vec<String>,
     /// Name and numbers of each row.
     pub(crate) rows: Vec<(String, Vec<Option<Number>>)>,
-    /// Colour of the filling.
+    /// Colour of the filled part.
     pub(crate) role: Role,
 }
 

@@ -1,16 +1,18 @@
-//! Speed by number of requests in flight at the disk: plain storage as a line, and cells as marks on or below it.
+//! Speed by number of requests in flight at the disk. Plain storage is a line, and cells are marks on or below
+//! it.
 
 use cryptbench_answer::quantity::requests;
 
 use super::scale::{Scale, across, upwards};
 use super::{Area, Drawing, Entry, Mark, Role, WIDTH};
 
-/// The words of the vertical scale are left of it, and those of the horizontal scale below [`BOTTOM`].
+/// The scale labels are to the left of this for the vertical scale, and below [`BOTTOM`] for the horizontal
+/// one.
 const LEFT: f64 = 48.0;
 const BOTTOM: f64 = 190.0;
 const HEIGHT: f64 = 210.0;
 
-/// Half the side of the square around a mark in which its reading is shown.
+/// Half the side length of the square around a mark in which its reading is shown.
 const NEAR: f64 = 8.0;
 
 /// A cell in the chart.
@@ -27,18 +29,19 @@ pub(crate) struct Cell {
     pub(crate) role: Role,
 }
 
-/// A chart of requests per second by number in flight, both on logarithmic scales.
+/// A chart of requests per second by number of requests in flight, both on logarithmic scales.
 pub(crate) struct Depth {
     /// Its content.
     pub(crate) title: String,
-    /// Plain storage: number in flight and requests per second, by number.
+    /// Plain storage: the number of requests in flight and the requests per second, in ascending order of the
+    /// number.
     pub(crate) plain: Vec<(f64, f64)>,
-    /// The cells next to it.
+    /// The cells to compare with it.
     pub(crate) cells: Vec<Cell>,
 }
 
 impl Depth {
-    /// The chart; nothing with fewer than two points of plain storage.
+    /// The chart; `None` if plain storage has fewer than two points.
     pub(crate) fn draw(&self) -> Option<Drawing> {
         let cells = || self.cells.iter().map(|c| (c.in_flight, c.rate));
         let all: Vec<_> = self.plain.iter().copied().chain(cells()).filter(is_positive).collect();
@@ -94,7 +97,7 @@ fn near((x, y): (f64, f64)) -> Area {
     Area { left: x - NEAR, top: y - NEAR, width: 2.0 * NEAR, height: 2.0 * NEAR }
 }
 
-/// `0.5`, `32`, `20k`: a tick is round.
+/// `0.5`, `32`, `20k`: a short form is sufficient, because ticks are round.
 fn short(value: f64) -> String {
     if value >= 1000.0 { format!("{}k", value / 1000.0) } else { value.to_string() }
 }

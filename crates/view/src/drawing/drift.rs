@@ -1,4 +1,4 @@
-//! Every trial as a mark over time, to show drift, steps and outliers.
+//! Every trial as a mark over time, which shows drift, steps and outliers.
 
 use cryptbench_answer::quantity::{digits, duration};
 
@@ -6,7 +6,7 @@ use super::scale::{Scale, across, upwards};
 use super::strips::{Trace, strips};
 use super::{Drawing, Entry, Point, Role, WIDTH, is_finite};
 
-/// Height of the chart in CSS pixels, and the sides of the plot in it.
+/// Height of the chart in CSS pixels, and the sides of the plot area in it.
 const HEIGHT: f64 = 190.0;
 const ACROSS: [f64; 2] = [34.0, WIDTH - 8.0];
 const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
@@ -15,7 +15,7 @@ const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
 pub(crate) struct Series {
     /// Name, colour and mark.
     pub(crate) entry: Entry,
-    /// (seconds since the start of the run, speed in percent of plain's median).
+    /// Time in seconds since the start of the run, and speed in percent of plain's median.
     pub(crate) points: Vec<Point>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Drift {
 }
 
 impl Drift {
-    /// The chart, or nothing if no trial can be drawn.
+    /// The chart; `None` if no trial can be drawn.
     pub(crate) fn draw(&self) -> Option<Drawing> {
         let [times, speeds] = self.ranges()?;
         let mut drawing = Drawing::new(&self.title, HEIGHT);
@@ -63,7 +63,7 @@ impl Drift {
         Some(drawing)
     }
 
-    /// Ranges of time and speed with some room around the marks.
+    /// Ranges of time and speed, with some space around the marks.
     fn ranges(&self) -> Option<[[f64; 2]; 2]> {
         let points = || self.series.iter().flat_map(|s| &s.points).filter(|p| is_finite(p));
         let range = |of: fn(&Point) -> f64, least: f64| {
@@ -76,7 +76,7 @@ impl Drift {
     }
 }
 
-/// Time into the run: `0:45`, `12:30`.
+/// Time since the start of the run: `0:45`, `12:30`.
 fn clock(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     format!("{}:{:02}", whole / 60, whole % 60)

@@ -5,16 +5,16 @@ use cryptbench_answer::quantity::{percent_digits, short_bytes};
 
 use super::{Anchor, Drawing, Role, WIDTH, look};
 
-/// Pixels: width of the row labels, height of a row and of the column labels.
+/// Sizes in CSS pixels: the width of the row labels, and the heights of a row and of the column labels.
 const NAME: f64 = 32.0;
 const ROW: f64 = 17.0;
 const HEAD: f64 = 16.0;
 
-/// Sizes of letters in CSS pixels: in a cell and of the labels.
+/// Letter sizes in CSS pixels: in a cell, and in the labels.
 const CELL: f64 = 9.5;
 const SIZE: f64 = 8.5;
 
-/// The shades, each up to this difference in percent, and their text in the legend.
+/// The shades, each for differences up to this percentage, and their descriptions in the legend.
 pub(crate) const SHADES: [(f64, &str); Role::SHADES] = [
     (-50.0, "-50 or less"),
     (-25.0, "-25"),
@@ -43,7 +43,7 @@ pub(crate) fn heat(title: &str, map: &Map) -> Drawing {
             cells.push((shade(*percent), x, y, *percent));
         }
     }
-    // Grouped by shade, so that a map of many cells needs only one path per shade.
+    // Grouped by shade, so that a map with many cells needs only one path per shade.
     cells.sort_by_key(|(shade, ..)| *shade);
     for (shade, x, y, _) in &cells {
         drawing.area(Role::Shade(*shade), [*x, x + wide - 1.0], [*y, y + ROW - 1.0]);
@@ -64,7 +64,7 @@ pub(crate) fn heat(title: &str, map: &Map) -> Drawing {
     drawing
 }
 
-/// Whole percent without a sign for gains; `999+` for anything that does not fit into a cell.
+/// The percentage as an integer, without a sign for gains; `999+` for anything that does not fit into a cell.
 pub(crate) fn number(percent: f64) -> String {
     match percent.round() {
         p if p > 999.0 => "999+".to_owned(),

@@ -1,11 +1,11 @@
-//! Curves over a few labelled positions, such as block sizes, with the interval of each point as a whisker.
+//! Curves over a few labelled positions, such as block sizes. The interval of each point is a whisker.
 
 use cryptbench_answer::quantity::digits;
 
 use super::scale::{Scale, across, upwards};
 use super::{Area, Drawing, Entry, Mark, Reading, Role, WIDTH};
 
-/// Height of the chart in CSS pixels, and the sides of the plot in it.
+/// Height of the chart in CSS pixels, and the sides of the plot area in it.
 const HEIGHT: f64 = 220.0;
 const ACROSS: [f64; 2] = [34.0, WIDTH - 22.0];
 const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
@@ -16,7 +16,7 @@ const MOST_TICKS: usize = 6;
 /// One point of a curve.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
-    /// Place, from 0.
+    /// Its position, counted from 0.
     pub(crate) at: usize,
     /// Its value.
     pub(crate) value: f64,
@@ -49,7 +49,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// A range that includes every value, and whiskers up to twice the highest.
+    /// The end of an axis that includes every value, and whiskers up to twice the highest value.
     fn end(&self) -> Option<f64> {
         let points = || self.curves.iter().flat_map(|c| &c.points).filter(|p| p.value.is_finite());
         let highest =
@@ -59,7 +59,7 @@ impl Lines {
         Some(whiskers.min(2.0 * highest) * 1.04).filter(|end| *end > 0.0)
     }
 
-    /// The chart, or nothing if there is no point.
+    /// The chart; `None` if there are no points.
     pub(crate) fn draw(&self) -> Option<Drawing> {
         let mut drawing = Drawing::new(&self.title, HEIGHT);
         let last = self.places.len().saturating_sub(1).max(1) as f64;
@@ -87,7 +87,7 @@ impl Lines {
         Some(drawing)
     }
 
-    /// A reading for each position, up to half-way to the next.
+    /// A reading for each position, which extends half-way to the next one.
     fn readings(&self, x: &Scale) -> Vec<Reading> {
         let side = |i: usize| x.at(i as f64 - 0.5);
         let words = |(i, name): (usize, &String)| {

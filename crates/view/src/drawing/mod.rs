@@ -1,4 +1,5 @@
-//! Pictures as data: lines, areas, marks and texts in CSS pixels, from which SVG, PDF and PNG are drawn.
+//! Drawings as data: lines, areas, marks and texts in CSS pixels, from which SVG, PDF and PNG files are
+//! written.
 
 mod bars;
 mod cells;
@@ -35,7 +36,7 @@ pub(crate) use surface::{Surface, Trace};
 pub(crate) use svg::{Ink, svg};
 pub(crate) use two_sided::{Block, Side, TwoSided};
 
-/// The mark of a file that this program wrote, in SVG, in PDF and in PNG.
+/// The marker that identifies SVG, PDF and PNG files written by this program.
 pub const MARK: &str = "cryptbench chart";
 
 /// Width of every chart in CSS pixels; it fits a phone.
@@ -45,19 +46,19 @@ const WIDTH: f64 = 344.0;
 const LABEL: f64 = 12.5;
 const TICK: f64 = 11.0;
 
-/// Across and down, in CSS pixels.
+/// Horizontal and vertical position in CSS pixels.
 pub type Point = (f64, f64);
 
-/// A picture: everything that a page or a file shows of it.
+/// A drawing: everything that a page or a file shows of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Its content.
     pub title: String,
-    /// The part of the plane that is shown.
+    /// The part of the plane that is visible.
     pub area: Area,
-    /// The description for readers who cannot see it; if empty, the readings are used.
+    /// The description for readers who cannot see the drawing; if empty, the readings are used.
     pub told: Vec<String>,
-    /// The readings for pointing or stepping, in the order of stepping.
+    /// The readings for the pointer and for keyboard steps, in the order of the steps.
     pub readings: Vec<Reading>,
     /// The meaning of its colours and marks.
     pub legend: Vec<Entry>,
@@ -78,10 +79,10 @@ pub struct Area {
     pub height: f64,
 }
 
-/// A part of a picture with its values in words.
+/// A part of a drawing with its values in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// The positions of the readings.
+    /// The area in which the reading is shown.
     pub area: Area,
     /// The values.
     pub words: String,
@@ -109,7 +110,7 @@ pub enum Mark {
     Triangle,
     /// A cross.
     Cross,
-    /// A square: represents a line or an area.
+    /// A square, which represents a line or an area.
     Square,
 }
 
@@ -130,7 +131,7 @@ impl Mark {
         0.43 * radius
     }
 
-    /// The lines of a cross, or the corners of a filled mark; nothing for those that are round.
+    /// The lines of a cross, or the corners of a filled mark; `None` for round marks.
     fn outline(self, (x, y): Point, radius: f64) -> Option<Vec<Vec<Point>>> {
         let at = |(dx, dy): Point| (x + dx * radius, y + dy * radius);
         let outline = match self {
@@ -143,7 +144,7 @@ impl Mark {
     }
 }
 
-/// Which end of a text is at its position.
+/// The part of a text that is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The first letter.
@@ -161,11 +162,11 @@ pub struct Look {
     pub role: Role,
     /// Size of its letters in CSS pixels.
     pub size: f64,
-    /// The position of its anchor.
+    /// The part of the text that is at its position.
     pub anchor: Anchor,
 }
 
-/// A part of a picture.
+/// A part of a drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Points joined by lines.
@@ -174,7 +175,7 @@ pub enum Shape {
         role: Role,
         /// Width of the line in CSS pixels.
         width: f64,
-        /// At least two.
+        /// At least two points.
         points: Vec<Point>,
     },
     /// A filled rectangle.
@@ -199,7 +200,7 @@ pub enum Shape {
     Text {
         /// Colour, size and anchor.
         look: Look,
-        /// The position of the anchor, halfway up the letters.
+        /// The position of the anchor, at half the height of the letters.
         at: Point,
         /// The text.
         words: String,
@@ -258,12 +259,12 @@ impl Drawing {
         }
     }
 
-    /// The reading for an area when the pointer is on it.
+    /// A reading that is shown when the pointer is in the area.
     fn reading(&mut self, area: Area, words: String) {
         self.readings.push(Reading { area, words });
     }
 
-    /// A reading for each row; the first starts at `top`.
+    /// A reading for each row; the first row starts at `top`.
     fn rows(&mut self, top: f64, height: f64, words: impl IntoIterator<Item = String>) {
         let rows = words.into_iter().enumerate().map(|(i, words)| {
             let area = Area { left: 0.0, top: top + i as f64 * height, width: WIDTH, height };
@@ -272,7 +273,7 @@ impl Drawing {
         self.readings.extend(rows);
     }
 
-    /// The picture in words, one entry per line.
+    /// The drawing in words, one entry per line.
     pub fn description(&self) -> String {
         let readings = || self.readings.iter().map(|r| r.words.as_str()).collect::<Vec<_>>();
         match self.told.is_empty() {
@@ -281,7 +282,7 @@ impl Drawing {
         }
     }
 
-    /// The same picture with background, margin, title and legend, for a file.
+    /// The same drawing with a background, a margin, its title and its legend, for a file.
     fn framed(&self) -> Self {
         /// Width of the margin, and heights of the title and of a legend entry.
         const MARGIN: f64 = 12.0;
@@ -297,7 +298,7 @@ impl Drawing {
         };
         let mut framed = Self { area, shapes: Vec::new(), ..self.clone() };
         framed.shapes.push(Shape::Area { role: Role::Page, area });
-        // As wide as its letters, and never wider than the chart.
+        // The title has the usual size, or a smaller one if it would be wider than the chart.
         let size = (width / (self.title.chars().count() as f64 * 0.56)).min(14.0);
         let title = look(Role::Ink, size, Anchor::Start);
         framed.text(title, (left, top - TITLE * 0.65), &self.title);
@@ -311,7 +312,7 @@ impl Drawing {
     }
 }
 
-/// Shortens a label to about this many CSS pixels, judging by the average width of letters.
+/// Shortens a label to about this many CSS pixels, based on the average width of letters.
 fn shortened(label: &str, pixels: f64) -> String {
     let most = (pixels / (LABEL * 0.54)).floor().max(4.0) as usize;
     if label.chars().count() <= most {

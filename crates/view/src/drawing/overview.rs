@@ -1,28 +1,28 @@
-//! The overview: a row for each workload or choice, with a mark for each value on one scale, like the first screen of
-//! the page.
+//! The overview: a row for each workload or choice, with a mark for each value on a common scale, like the
+//! first screen of the page.
 
 use super::scale::Scale;
 use super::{Anchor, Area, Drawing, Entry, LABEL, Mark, Role, TICK, look, shortened};
 
-/// Widths in CSS pixels: of the whole, of the names on the left and of the figures on the right.
+/// Widths in CSS pixels: of the whole chart, of the names on the left and of the figures on the right.
 const WIDTH: f64 = 720.0;
 const NAMES: f64 = 220.0;
 const FIGURES: f64 = 96.0;
 
-/// Heights in CSS pixels: of the axis, of a value, and above and below the values of a row.
+/// Heights in CSS pixels: of the axis, of a value, and of the space above and below the values of a row.
 const AXIS: f64 = 24.0;
 const VALUE: f64 = 17.0;
 const AROUND: f64 = 5.0;
 
-/// Percent of plain speed at the right end, as on the page.
+/// Percent of plain speed at the right end of the axis, as on the page.
 const END: f64 = 125.0;
 
-/// Forms of the marks, so that colour is not needed to distinguish them.
+/// Forms of the marks, so that they can be distinguished without colour.
 const MARKS: [Mark; 4] = [Mark::Disc, Mark::Triangle, Mark::Square, Mark::Cross];
 
-/// A value with its interval, fractions of plain speed, and its words.
+/// A value with its interval, as fractions of plain speed, and its text.
 pub(crate) struct Shown {
-    /// Ratio, low and high; nothing if none may be shown.
+    /// The ratio and the ends of its interval; `None` if they must not be shown.
     pub(crate) at: Option<[f64; 3]>,
     /// `85 ±2 ▼`.
     pub(crate) words: String,
@@ -31,11 +31,11 @@ pub(crate) struct Shown {
 /// A row.
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// Smaller, below the name.
+    /// In smaller letters below the name.
     pub(crate) beside: String,
-    /// Difference of plain from itself, a fraction.
+    /// Difference between the two measurements of plain storage, as a fraction.
     pub(crate) noise: Option<f64>,
-    /// One for each series.
+    /// One value per series.
     pub(crate) values: Vec<Shown>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Row {
 pub(crate) struct Overview {
     /// The answer in a sentence.
     pub(crate) title: String,
-    /// Names of the series; for each, whether it is the cipher alone, not a system.
+    /// Names of the series, and for each whether it is only the cipher, not a system.
     pub(crate) series: Vec<(String, bool)>,
     pub(crate) rows: Vec<Row>,
 }

@@ -1,16 +1,18 @@
-//! A drawing as a PDF file of one page: vectors, and letters of Helvetica, which every reader has (PDF 1.4, ISO 32000-1).
+//! A drawing as a single-page PDF file with vector graphics. Text uses Helvetica, which every PDF reader has
+//! (PDF 1.4, ISO 32000-1).
 
 use std::fmt::Write as _;
 
 use super::{Anchor, Area, Drawing, Look, MARK, Mark, Point, Role, Shape};
 
-/// Points of a page per CSS pixel.
+/// PDF points per CSS pixel.
 const POINTS: f64 = 0.75;
 
-/// Distance of the control points of a quarter circle from its ends, in radii.
+/// Distance between an end of a quarter circle and its control point, as a fraction of the radius.
 const QUARTER: f64 = 0.5523;
 
-/// Widths of Helvetica's letters from the space to the tilde, in thousandths of their size (Adobe's core font metrics).
+/// Widths of Helvetica's letters from space to tilde, in thousandths of the font size (Adobe's core font
+/// metrics).
 const WIDTHS: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
@@ -19,7 +21,7 @@ const WIDTHS: [u16; 95] = [
     222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584,
 ];
 
-/// The drawing with its title and its legend, as a document that names this run.
+/// The drawing with its title and its legend, as a document that contains the identifier of this run.
 pub(crate) fn pdf(drawing: &Drawing, run: &str) -> Vec<u8> {
     let framed = drawing.framed();
     let Area { width, height, .. } = framed.area;
@@ -59,7 +61,7 @@ pub(crate) fn pdf(drawing: &Drawing, run: &str) -> Vec<u8> {
     out
 }
 
-/// The operators that draw the page, whose rows go upwards.
+/// The operators that draw the page. Its vertical axis points upwards.
 fn content(framed: &Drawing) -> Vec<u8> {
     let Area { left, top, height, .. } = framed.area;
     let mut out = format!(
@@ -119,7 +121,7 @@ fn circle(text: &mut String, (x, y): Point, radius: f64) {
     let at = |dx: f64, dy: f64| format!("{} {}", short(x + dx * radius), short(y + dy * radius));
     let _ = writeln!(text, "{} m", at(1.0, 0.0));
     for [dx, dy] in [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]] {
-        // From one end of a quarter circle to the next.
+        // From one end of a quarter circle to the other.
         let (to_x, to_y) = (-dy, dx);
         let first = at(dx + QUARTER * to_x, dy + QUARTER * to_y);
         let second = at(to_x + QUARTER * dx, to_y + QUARTER * dy);
@@ -137,7 +139,7 @@ fn letters(out: &mut Vec<u8>, look: Look, (x, y): Point, words: &str) {
     };
     let mut text = String::new();
     fill(&mut text, look.role);
-    // The page's rows go downwards here, and letters must not be upside down.
+    // The vertical axis points downwards here, but letters must not be upside down.
     let base = short(y + 0.36 * look.size);
     let _ = write!(text, "BT /F {} Tf 1 0 0 -1 {} {base} Tm (", short(look.size), short(left));
     out.extend(text.bytes());
@@ -158,14 +160,14 @@ fn stroke(text: &mut String, role: Role, width: f64) {
     let _ = writeln!(text, "{} RG {} w", rgb(role), short(width));
 }
 
-/// Red, green and blue of the light scheme, from 0 to 1.
+/// Red, green and blue in the light scheme, from 0 to 1.
 fn rgb(role: Role) -> String {
     let hex = role.light();
     let part = |i: usize| f64::from(u8::from_str_radix(&hex[i..i + 2], 16).unwrap_or(0)) / 255.0;
     [1, 3, 5].map(|i| short(part(i))).join(" ")
 }
 
-/// The byte of a letter in Windows' code page 1252; a question mark for letters that it lacks.
+/// The byte of a letter in Windows code page 1252; a question mark for letters that are not in it.
 fn win_ansi(letter: char) -> u8 {
     match letter {
         ' '..='~' | '\u{a0}'..='\u{ff}' => letter as u32 as u8,
@@ -181,7 +183,8 @@ fn win_ansi(letter: char) -> u8 {
     }
 }
 
-/// Width of a letter in its size. Those with accents are as wide as most letters, within a tenth.
+/// Width of a letter in proportion to its size. Letters with accents are within 10 % of the width of most
+/// letters.
 fn width_of(byte: u8) -> f64 {
     let thousandths = match byte {
         b' '..=b'~' => WIDTHS[usize::from(byte - b' ')],
@@ -196,7 +199,7 @@ fn width_of(byte: u8) -> f64 {
     f64::from(thousandths) / 1000.0
 }
 
-/// A string of the document's description.
+/// A UTF-16 string for the document's metadata.
 fn utf_16(text: &str) -> String {
     let mut out = "<FEFF".to_owned();
     text.encode_utf16().for_each(|unit| {

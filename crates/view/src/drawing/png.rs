@@ -1,4 +1,4 @@
-//! A drawing as pixels, with a font contained in the program, so that it looks the same everywhere.
+//! A drawing as pixels, with a font that is contained in the program, so that it looks the same everywhere.
 
 use std::sync::LazyLock;
 
@@ -8,8 +8,8 @@ use ttf_parser::{Face, OutlineBuilder};
 
 use super::{Anchor, Area, Drawing, Look, MARK, Mark, Point, Role, Shape};
 
-/// Letters of European languages, Greek, and the marks that charts use (crates/view/vendor/dejavu). Other characters of a
-/// label are blank in a PNG; the SVG has them.
+/// Letters of European languages, Greek, and the symbols that charts use (crates/view/vendor/dejavu). Other
+/// characters of a label are blank in a PNG, but present in the SVG.
 const FONT: &[u8] = include_bytes!("../../vendor/dejavu/DejaVuSans-subset.ttf");
 
 /// Pixels of the picture per CSS pixel of the drawing.
@@ -22,7 +22,7 @@ const OF_A_CURVE: usize = 6;
 static FACE: LazyLock<Face<'static>> =
     LazyLock::new(|| Face::parse(FONT, 0).expect("the font that the program carries"));
 
-/// The drawing with its title and its legend as a PNG file of three pixels per CSS pixel.
+/// The drawing with its title and its legend, as a PNG file with three pixels per CSS pixel.
 pub(crate) fn png(drawing: &Drawing) -> Result<Vec<u8>, EncodingError> {
     let framed = drawing.framed();
     let canvas = framed.shapes.iter().fold(Canvas::new(framed.area), Canvas::with);
@@ -37,10 +37,10 @@ pub(crate) fn png(drawing: &Drawing) -> Result<Vec<u8>, EncodingError> {
     Ok(out)
 }
 
-/// Corners of a closed area; those of a hole are in the opposite direction.
+/// Corners of a closed area; those of a hole have the opposite winding.
 type Outline = Vec<Point>;
 
-/// The picture: red, green and blue of each pixel, row by row.
+/// The image: red, green and blue of each pixel, row by row.
 struct Canvas {
     area: Area,
     width: usize,
@@ -65,7 +65,8 @@ impl Canvas {
         self
     }
 
-    /// Blends the colour over the area enclosed by the outlines, by the covered part of each pixel.
+    /// Fills the area that the outlines enclose: blends the colour into each pixel in proportion to the covered
+    /// part of the pixel.
     fn fill(&mut self, role: Role, outlines: &[Outline]) {
         let place =
             |(x, y): &Point| ((x - self.area.left) * DENSITY, (y - self.area.top) * DENSITY);
@@ -174,7 +175,7 @@ fn letters(look: Look, (x, y): Point, words: &str) -> Vec<Outline> {
     pen.outlines
 }
 
-/// Collects the outlines of letters, curves as straight lines.
+/// Collects the outlines of letters, with curves converted to straight lines.
 struct Pen {
     /// Start of the letter's base line.
     origin: Point,
@@ -187,7 +188,8 @@ impl Pen {
         (self.origin.0 + f64::from(x) * self.scale, self.origin.1 - f64::from(y) * self.scale)
     }
 
-    /// A curve from the last corner to the last of these points; the others are its control points (de Casteljau).
+    /// A curve from the last corner to the last of these points; the other points are its control points (de
+    /// Casteljau).
     fn curve(&mut self, controls: &[Point]) {
         let Some(outline) = self.outlines.last_mut() else { return };
         let start = outline.last().copied();

@@ -1,4 +1,4 @@
-//! Colours by their meaning, each with a value in the light and in the dark scheme.
+//! Colours by their meaning. Each has a value in the light and in the dark scheme.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub enum Role {
     Muted,
     /// Lines of a scale.
     Grid,
-    /// Background of a part of the picture, such as the noise of the disk.
+    /// Background of a part of the drawing, such as the noise of the disk.
     Band,
     /// Text on a shade.
     OnShade,
@@ -26,16 +26,16 @@ pub enum Role {
     PlainAgain,
     /// A layer that does not encrypt.
     NullLayer,
-    /// An encrypted arm: its index among the first [`Role::ENCRYPTED`].
+    /// An encrypted arm; its index among the first [`Role::ENCRYPTED`] ones.
     Encrypted(usize),
-    /// A difference: its index among the [`Role::SHADES`], from the greatest loss to the greatest gain.
+    /// A difference; its index among the [`Role::SHADES`], from the greatest loss to the greatest gain.
     Shade(usize),
 }
 
-/// Name of the property, light and dark value.
+/// Name of the CSS property, and its values in the light and the dark scheme.
 type Colour = (&'static str, &'static str, &'static str);
 
-/// Hues of Okabe and Ito (2008), shifted for contrast with the page.
+/// Hues of Okabe and Ito (2008), adjusted for contrast with the page.
 const ENCRYPTED: [Colour; Role::ENCRYPTED] = [
     ("e0", "#0068ad", "#5ba9e6"),
     ("e1", "#c85000", "#f0883e"),
@@ -78,7 +78,7 @@ impl Role {
         }
     }
 
-    /// The name of its style: the property that holds its colour, and the suffix of its classes.
+    /// The name of its style: of the property that contains its colour, and the suffix of its classes.
     pub(crate) fn name(self) -> &'static str {
         self.colour().0
     }
@@ -105,7 +105,8 @@ impl Role {
     }
 }
 
-/// The colour of an arm: by role, and for encrypted arms by position if there are few.
+/// The colour of an arm: determined by its role and, if there are few encrypted arms, by its position among
+/// them.
 pub(crate) fn arm_role(arms: &[Arm], arm: &Arm) -> Role {
     match arm.role {
         ArmRole::Plain => Role::Plain,
@@ -114,13 +115,14 @@ pub(crate) fn arm_role(arms: &[Arm], arm: &Arm) -> Role {
         ArmRole::Encrypted => {
             let encrypted = || arms.iter().filter(|a| a.role == ArmRole::Encrypted);
             let position = encrypted().position(|a| a.id == arm.id).unwrap_or(0);
-            // Repeated colours would suggest that two arms are the same: beyond five, all share one.
+            // Repeated colours would suggest that two arms are the same. If there are more than five, all have
+            // one colour.
             Role::Encrypted(if encrypted().count() > Role::ENCRYPTED { 0 } else { position })
         }
     }
 }
 
-/// The style rules of all roles: properties in both schemes, and classes that fill and stroke with them.
+/// The style rules of all roles: properties in both schemes, and classes that use them to fill and stroke.
 pub(crate) fn rules() -> Markup {
     let (mut light, mut dark, mut classes) = (String::new(), String::new(), String::new());
     for (name, in_light, in_dark) in Role::all().map(Role::colour) {

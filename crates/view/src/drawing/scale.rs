@@ -1,4 +1,4 @@
-//! Scales: the position of a value in the picture, the values with a tick, and their lines.
+//! Scales: positions of values in a drawing, ticks, and grid lines.
 
 use super::{Anchor, Drawing, Role, TICK, look};
 
@@ -15,7 +15,7 @@ impl Scale {
         Self { values, pixels, is_log: false }
     }
 
-    /// Of values above 0.
+    /// A logarithmic scale, for values above 0.
     pub(super) fn log(values: [f64; 2], pixels: [f64; 2]) -> Self {
         Self { values, pixels, is_log: true }
     }
@@ -25,7 +25,7 @@ impl Scale {
         self.pixels
     }
 
-    /// The position of a value; for one beyond an end, that end.
+    /// The position of a value. A value beyond an end of the scale gets the position of that end.
     pub(super) fn at(&self, value: f64) -> f64 {
         let along = |v: f64| if self.is_log { v.ln() } else { v };
         let [low, high] = self.values.map(along);
@@ -34,7 +34,7 @@ impl Scale {
         from + share.clamp(0.0, 1.0) * (to - from)
     }
 
-    /// At most this many round values.
+    /// Up to this many round values.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         let [low, high] = self.values;
         match self.is_log {
@@ -48,7 +48,7 @@ impl Scale {
         }
     }
 
-    /// At most this many round times, of a scale in seconds.
+    /// Up to this many round times, for a scale in seconds.
     pub(super) fn clock_ticks(&self, most: usize) -> Vec<f64> {
         let [low, high] = self.values;
         let steps = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0].into_iter();
@@ -57,7 +57,8 @@ impl Scale {
     }
 }
 
-/// The multiples, from `low` to `high`, of the smallest of the ascending steps that yields at most `most` of them.
+/// The multiples, from `low` to `high`, of the smallest step that yields at most `most` of them; `steps` are in
+/// ascending order.
 fn multiples(low: f64, high: f64, most: usize, steps: impl Iterator<Item = f64>) -> Vec<f64> {
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Vec::new();
@@ -69,7 +70,7 @@ fn multiples(low: f64, high: f64, most: usize, steps: impl Iterator<Item = f64>)
     (0..most).map(|i| first + i as f64).take_while(|n| *n <= last).map(|n| n * step).collect()
 }
 
-/// 1, 2 and 5 times powers of ten; only the powers if those are too many.
+/// 1, 2 and 5 times powers of ten; only the powers if there would be too many.
 fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let within = |factors: &[f64]| -> Vec<f64> {
         (-3..=9)
@@ -81,7 +82,7 @@ fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     if fine.len() <= most { fine } else { within(&[1.0]) }
 }
 
-/// Vertical lines at the ticks of a horizontal scale, with their words below.
+/// Vertical lines at the ticks of a horizontal scale, with their labels below.
 pub(super) fn across(
     drawing: &mut Drawing,
     scale: &Scale,
@@ -93,7 +94,7 @@ pub(super) fn across(
         drawing.line(Role::Grid, 1.0, [(*x, top), (*x, bottom)]);
     }
     for (x, words) in ticks {
-        // Centred words would extend beyond the picture at its sides.
+        // Centred labels would extend beyond the sides of the drawing.
         let anchor = match x {
             x if x < 8.0 => Anchor::Start,
             x if x > drawing.area.width - 8.0 => Anchor::End,
@@ -103,7 +104,7 @@ pub(super) fn across(
     }
 }
 
-/// Horizontal lines at the ticks of a vertical scale, with their words on the left.
+/// Horizontal lines at the ticks of a vertical scale, with their labels on the left.
 pub(super) fn upwards(
     drawing: &mut Drawing,
     scale: &Scale,

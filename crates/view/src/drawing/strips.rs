@@ -1,12 +1,13 @@
-//! Readings of a picture with many points: narrow strips, each with the range of every series in it.
+//! Readings for a drawing with many points: narrow strips, each with the range of every series in it.
 
 use super::scale::Scale;
 use super::{Area, Point, Reading};
 
-/// Maximum number of strips in a picture: a finger or a pointer cannot hit narrower ones.
+/// Maximum number of strips in a drawing, because narrower ones are difficult to hit with a finger or a
+/// pointer.
 const MOST: usize = 40;
 
-/// The points of one series, and how its values are written.
+/// The points of one series, and the format of its values.
 pub(super) struct Trace<'a> {
     pub(super) name: String,
     pub(super) points: &'a [Point],
@@ -15,7 +16,7 @@ pub(super) struct Trace<'a> {
     pub(super) unit: &'static str,
 }
 
-/// A reading for each strip of the scale that has points. `place` writes its position.
+/// A reading for each strip of the scale that contains points. `place` formats the positions of these points.
 pub(super) fn strips(
     x: &Scale,
     height: f64,

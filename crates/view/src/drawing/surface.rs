@@ -1,4 +1,4 @@
-//! Speed over the surface as lines, access times as dots on a separate axis.
+//! Speed over the surface of a disk as lines, and access times as dots on a separate axis.
 
 use cryptbench_answer::quantity::{digits, latency, thousands};
 
@@ -6,7 +6,7 @@ use super::scale::{Scale, across, upwards};
 use super::strips::{self, strips};
 use super::{Anchor, Drawing, Entry, Mark, Point, Role, TICK, WIDTH, look};
 
-/// Height of the chart in CSS pixels, and the upper and lower side of the plot in it.
+/// Height of the chart in CSS pixels, and the upper and lower sides of the plot area in it.
 const HEIGHT: f64 = 230.0;
 const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
 
@@ -16,7 +16,7 @@ pub(crate) struct Trace {
     pub(crate) label: String,
     /// Offset in bytes and speed in MB/s, in ascending order of offsets.
     pub(crate) points: Vec<Point>,
-    /// Offset in bytes, and the lowest and the highest speed of the trials there.
+    /// Offset in bytes, and the lowest and the highest speed of the trials at that offset.
     pub(crate) between: Vec<(f64, [f64; 2])>,
     /// Offset in bytes and access time in microseconds.
     pub(crate) dots: Vec<Point>,
@@ -24,17 +24,17 @@ pub(crate) struct Trace {
     pub(crate) role: Role,
 }
 
-/// A chart of a few arms over one surface.
+/// A chart of a few arms over the surface of one disk.
 pub(crate) struct Surface {
     /// Its content.
     pub(crate) title: String,
     /// The arms, the last one on top.
     pub(crate) traces: Vec<Trace>,
-    /// Bytes, above 0.
+    /// Size of the surface in bytes, above 0.
     pub(crate) extent: f64,
-    /// End of the axis of speed, MB/s, above 0.
+    /// End of the speed axis in MB/s, above 0.
     pub(crate) fastest: f64,
-    /// End of the axis of access times in microseconds; 0 without dots.
+    /// End of the access time axis in microseconds; 0 without dots.
     pub(crate) slowest_us: f64,
 }
 
@@ -87,7 +87,8 @@ impl Surface {
         drawing
     }
 
-    /// The access times, with their scale on the right. Outliers are drawn at its end instead of being dropped.
+    /// The access times, with their scale on the right. Outliers are drawn at the end of the scale instead of
+    /// being omitted.
     fn dots(&self, drawing: &mut Drawing, x: &Scale) {
         let y = Scale::linear([0.0, self.slowest_us * 1.05], [DOWN[1], DOWN[0]]);
         for us in y.ticks(6).into_iter().filter(|us| *us > 0.0) {
@@ -111,14 +112,14 @@ fn told(trace: &Trace) -> String {
     }
 }
 
-/// The largest binary unit that is not larger than the surface, in bytes, and its name.
+/// The largest binary unit, in bytes, that is not larger than the surface, and its name.
 fn place_unit(extent: f64) -> (f64, &'static str) {
     let units =
         [(1024.0_f64.powi(4), "TiB"), (1024.0_f64.powi(3), "GiB"), (1024.0_f64.powi(2), "MiB")];
     units.into_iter().find(|(bytes, _)| extent >= *bytes).unwrap_or((1024.0, "KiB"))
 }
 
-/// `0`, `500`, `1,500`: no unnecessary decimals.
+/// `0`, `500`, `1,500`: without unnecessary decimals.
 fn of_axis(value: f64) -> String {
     if value == value.round() { thousands(value) } else { digits(value) }
 }

@@ -1,5 +1,5 @@
-//! A drawing as SVG: adjoining shapes with the same style form one path, and adjoining texts with the same style one
-//! group.
+//! A drawing as SVG. Consecutive shapes with the same style form one path, and consecutive texts with the same
+//! style form one group.
 
 use std::fmt::Write as _;
 
@@ -7,15 +7,15 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{Anchor, Area, Drawing, Look, MARK, Mark, Point, Role, Shape};
 
-/// The font family of the PNGs comes first; it has Verdana's metrics.
+/// The font family of the PNG files comes first; its metrics are those of Verdana.
 const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// The output of a drawing.
+/// How colours are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ink<'a> {
-    /// The classes of [`super::rules`], as an element with this identifier, unique in its page.
+    /// As the classes of [`super::rules`], in an element with this identifier, which is unique in its page.
     Page(&'a str),
-    /// The colours of the light scheme, as a document that names this run.
+    /// As the colours of the light scheme, in a document that contains the identifier of this run.
     File(&'a str),
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn svg(drawing: &Drawing, ink: Ink<'_>) -> Markup {
     }
 }
 
-/// The tooltip of a browser, and the steps of the page's script.
+/// The browser's tooltips, which the page's script also uses as steps.
 fn readings(drawing: &Drawing) -> Markup {
     html! {
         @for reading in &drawing.readings {
@@ -64,7 +64,7 @@ fn view_box(area: Area) -> String {
     [area.left, area.top, area.width, area.height].map(short).join(" ")
 }
 
-/// The style of a shape: adjoining ones with the same style are written together.
+/// The style of a shape; consecutive shapes with the same style are written together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Paint {
     Fill(Role),
@@ -121,7 +121,7 @@ fn paint(shape: &Shape) -> Paint {
     }
 }
 
-/// The shape as data of a path, or its text as an element.
+/// The shape as path data, or a text as an element.
 fn write(out: &mut String, shape: &Shape) {
     match shape {
         Shape::Line { points, .. } => path(out, points),
@@ -152,7 +152,7 @@ fn path(out: &mut String, points: &[Point]) {
     }
 }
 
-/// A tenth of a pixel is finer than a screen.
+/// A number with one decimal: a tenth of a pixel is finer than the resolution of a screen.
 fn short(value: f64) -> String {
     let written = format!("{:.1}", value + 0.0);
     match written.strip_suffix(".0") {

@@ -1,8 +1,8 @@
-//! Two-sided bars: writes to the left of the block size, reads to the right, plain above one arm.
+//! Two-sided bars: writes to the left of the block size and reads to the right, plain storage above one arm.
 
 use super::{Anchor, Drawing, Role, TICK, WIDTH, look};
 
-/// Heights in CSS pixels: of one bar, between two block sizes, and of the headings.
+/// Heights in CSS pixels: of a bar, of the gap between two block sizes, and of the headings.
 const BAR: f64 = 11.0;
 const BETWEEN: f64 = 7.0;
 const HEAD: f64 = 20.0;
@@ -14,14 +14,14 @@ const NUMBER: f64 = 40.0;
 /// Type size of the numbers in CSS pixels.
 const SMALL: f64 = 10.0;
 
-/// One side of one bar: its length as a share of the longest, and its number.
+/// One side of a bar: its length as a share of the longest one, and its number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
     /// 0 to 1.
     pub(crate) share: f64,
     /// Written at the bar's free end.
     pub(crate) text: String,
-    /// The ends of its interval, as shares of the longest.
+    /// The ends of its interval, as shares of the longest bar.
     pub(crate) interval: Option<[f64; 2]>,
 }
 
@@ -43,7 +43,7 @@ impl Block {
     }
 }
 
-/// A chart of one arm and plain storage.
+/// A chart of plain storage and one arm.
 pub(crate) struct TwoSided {
     /// Its content.
     pub(crate) title: String,
@@ -89,7 +89,7 @@ fn bar(drawing: &mut Drawing, role: Role, top: f64, sides: &[Side; 2]) {
         }
         let share = if side.share.is_finite() { side.share.clamp(0.0, 1.0) } else { 0.0 };
         let near = middle + way * MIDDLE / 2.0;
-        // A minimal width shows that there is a bar.
+        // A minimum width shows that there is a bar.
         let far = near + way * (share * longest).max(1.0);
         drawing.area(role, [near, far], y);
         let middle = f64::midpoint(y[0], y[1]);

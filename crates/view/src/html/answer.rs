@@ -1,4 +1,4 @@
-//! The answer: headline, one chart that is also a table, what to use, and open questions.
+//! The answer: headline, a chart that is also a table, what to use, and open questions.
 
 use cryptbench_answer::answer::{Answer, Open};
 use cryptbench_answer::figure::{Columns, Figure, Ladder, Mark, Rung, Unranked, Value};
@@ -17,14 +17,14 @@ const END: f64 = 125.0;
 /// Marks of the scale.
 const TICKS: [f64; 4] = [0.0, 25.0, 50.0, 75.0];
 
-/// Percents below which a mean has a decimal.
+/// Percentages below which a mean is shown with a decimal.
 const FINE_MEAN: f64 = 19.95;
 
-/// Shapes distinguish columns without colour.
+/// Shapes that distinguish columns without colour.
 const SHAPES: [char; 4] = ['○', '◇', '□', '△'];
 const FILLED: [char; 4] = ['●', '◆', '■', '▲'];
 
-/// Headline, figure and advice.
+/// Headline, chart and advice.
 pub(super) fn section(view: &View<'_>, answer: &Answer<'_>) -> Markup {
     let (first, rest) = answer.headline.split_first().map_or(("", &[][..]), |(f, r)| (f, r));
     html! {
@@ -56,7 +56,7 @@ fn list(id: &str, heading: &str, answer: &Answer<'_>) -> Markup {
     }
 }
 
-/// Sections that may follow the figure on a phone: the reasons for the cost, and open questions.
+/// The parts that may follow the chart on a phone: the reasons for the cost, and open questions.
 fn after(Answer { why, open, .. }: &Answer<'_>) -> Markup {
     html! {
         @if !(why.is_empty() && open.is_empty()) {
@@ -81,7 +81,7 @@ fn open_item(item: &Open) -> Markup {
     }
 }
 
-/// A command, in which lines break only between words.
+/// A command in which lines are broken only between words.
 fn typed(command: &str) -> Markup {
     html! {
         code {
@@ -93,10 +93,10 @@ fn typed(command: &str) -> Markup {
     }
 }
 
-/// Maximum length of a word that is kept together, characters; a path may be longer than the narrowest screen.
+/// Maximum length in characters of a word that is not broken; a path may be wider than the narrowest screen.
 const LONGEST_WHOLE: usize = 24;
 
-/// Like [`unbroken`], but also keeps words with hyphens together, such as `75-77`, `hdd-7200` and `dm-crypt`.
+/// Like [`unbroken`], but also does not break words with hyphens, such as `75-77`, `hdd-7200` and `dm-crypt`.
 pub(super) fn whole(text: &str) -> Markup {
     let text = unbroken(text);
     let has_hyphen = |word: &&str| word.contains('-') && word.chars().count() <= LONGEST_WHOLE;
@@ -124,7 +124,7 @@ fn interval(view: &View<'_>) -> String {
     format!("{} interval", fraction(view.record.plan.confidence))
 }
 
-/// One row for each workload, a shape for each choice.
+/// One row for each workload, with a shape for each choice.
 fn of_columns(view: &View<'_>, columns: &Columns) -> Markup {
     let title = match &columns.title {
         Some(title) => format!("{title}, % of plain speed, with {}", interval(view)),
@@ -184,7 +184,7 @@ fn axis(label: &str) -> Markup {
     }
 }
 
-/// The position of a percentage of plain speed, in percent of the width.
+/// The horizontal position of a percentage of plain speed, in percent of the width.
 fn at(ratio: f64) -> String {
     let place = (100.0 * 100.0 * ratio / END).clamp(0.0, 100.0);
     format!("{:.1}%", if place.is_finite() { place } else { 0.0 })
@@ -206,7 +206,7 @@ fn wide(low: f64, high: f64) -> String {
     format!("{:.1}%", place(high) - place(low))
 }
 
-/// A mean with its whiskers, at this height in percent.
+/// A mean with its whiskers, at height `y` in percent.
 fn dot(mean: Mean, y: f64, class: &str, i: usize, hollow: bool) -> Markup {
     let y = format!("{y:.0}%");
     html! {

@@ -1,4 +1,4 @@
-//! Many workloads in few rows: the share of plain speed of each arm in each series.
+//! Many workloads in few rows: each arm's share of plain speed in each series.
 
 use cryptbench_answer::picture::condensed::{Series, condensed};
 use cryptbench_answer::quantity::{NONE, fraction, thousands};

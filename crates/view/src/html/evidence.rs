@@ -1,5 +1,5 @@
-//! What is stored on the disk: whether data was read back intact, whether it is encrypted, and what is nevertheless
-//! visible.
+//! What is stored on the disk: whether data was read back intact, whether it is encrypted, and what is visible
+//! nevertheless.
 
 use cryptbench_answer::evidence::{Row, method, rows};
 use cryptbench_record::Record;
@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::{Section, scrolling};
 
-/// The section; nothing if no arm was examined.
+/// The section; `None` if no arm was examined.
 pub(super) fn section(record: &Record) -> Option<Section> {
     let rows = rows(record);
     if rows.is_empty() {

@@ -1,4 +1,5 @@
-//! The cost explained: the time added per request and per byte, and the losses in layer and cipher.
+//! An explanation of the cost: the time added per request and per byte, and the losses caused by layer and
+//! cipher.
 
 use cryptbench_answer::explanation::{
     addition, devices, label, per_byte, per_request, rounded, sizes, taken,
@@ -20,13 +21,13 @@ use super::picture::{folded, numbers};
 use super::{Figure, Part, Section, View, scrolling};
 use crate::drawing::{Bar, Bars, Curve, Drawing, Lines, Place, arm_role};
 
-/// Sweeps with a separate table.
+/// Maximum number of sweeps with a separate table.
 const MOST_SWEEPS: usize = 16;
 
 /// Maximum number of arms in one chart of a sweep.
 const MOST_CURVES: usize = 8;
 
-/// Chains with separate charts.
+/// Maximum number of chains with separate charts.
 const MOST_CHAINS: usize = 4;
 
 pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
@@ -71,7 +72,7 @@ fn of_sweep(sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Markup {
     }
 }
 
-/// Share of plain speed of each arm at each size, with its interval, as a chart and as a table.
+/// Each arm's share of plain speed at each size, with its interval, as a chart and as a table.
 fn kept_by_size(view: &View<'_>, sweep: &Sweep<'_>, arms: &[Added<'_>]) -> Option<[Part; 2]> {
     let curve = |added: &Added<'_>| Curve {
         label: added.arm.label.clone(),

@@ -1,4 +1,4 @@
-//! The charts, one per workload and question, with one legend for all.
+//! The charts, one per workload and question, with a common legend.
 
 use cryptbench_answer::picture::MOST_CHARTED;
 use cryptbench_answer::quantity::{
@@ -20,7 +20,7 @@ use crate::drawing::{
 
 pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     let many = view.workloads().len() > MOST_CHARTED;
-    // For unlocking, the picture shows everything: there is no throughput.
+    // For unlocking, the familiar picture shows everything, because there is no throughput.
     let openings = view.record.plan.form() == Presentation::Unlock;
     let nothing = view.workloads().is_empty() || view.record.trials.is_empty();
     if view.detail >= Detail::NoCharts || nothing || many || openings {
@@ -31,7 +31,7 @@ pub(super) fn sections(view: &View<'_>) -> Vec<Section> {
     speed_kept(view).into_iter().chain(more).collect()
 }
 
-/// A section of charts, one per workload that has any.
+/// A section with one chart for each workload that has data.
 fn multiples(
     view: &View<'_>,
     id: &'static str,
@@ -49,7 +49,7 @@ fn multiples(
     any.then(|| Section::new(id, heading, finding, content))
 }
 
-/// CPU time per GiB of plain storage, and of the arms that use the least and the most.
+/// CPU time per GiB of plain storage, and of the arms with the lowest and the highest CPU time.
 fn cpu_finding(view: &View<'_>) -> String {
     let measure = Measure::of(view.record);
     let mean = |arm: &Arm| {
@@ -176,7 +176,7 @@ fn cpu_time(view: &View<'_>) -> Option<Section> {
     })
 }
 
-/// The tooltip of a bar that starts at 0 and has the scale of its chart.
+/// The tooltip of a bar that starts at 0 and uses the scale of its chart.
 struct Amount {
     value: f64,
     text: String,
@@ -184,7 +184,7 @@ struct Amount {
     interval: Option<(f64, f64)>,
 }
 
-/// A chart for each workload with a separate scale, and in it a bar for each arm that has an amount. `title`
+/// One chart per workload, each with its own scale and with a bar for each arm that has an amount. `title`
 /// describes the amount to readers who do not see the chart.
 fn own_scales(
     view: &View<'_>,
@@ -245,7 +245,8 @@ fn latency(view: &View<'_>) -> Option<Section> {
     )
 }
 
-/// Maximum number of marks of an arm in a chart over time; beyond that, only whole trials are drawn.
+/// Maximum number of marks for one arm in a chart over time. If there would be more, only whole trials are
+/// drawn.
 const MOST_MARKS: usize = 600;
 
 fn over_time(view: &View<'_>) -> Option<Section> {
@@ -293,7 +294,7 @@ fn over_time(view: &View<'_>) -> Option<Section> {
     )
 }
 
-/// The arms shown over time: both plains, and as many others as can be distinguished.
+/// The arms shown over time: both measurements of plain storage, and as many others as can be distinguished.
 fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Mark)> {
     let mut encrypted = [Mark::Disc, Mark::Triangle, Mark::Cross].into_iter();
     view.arms()
@@ -306,7 +307,7 @@ fn drawn_over_time<'a>(view: &View<'a>) -> Vec<(&'a Arm, Mark)> {
         .collect()
 }
 
-/// The divisor of a headline value on its axis, so that the axis has the unit of the numbers.
+/// The divisor for a headline value on its axis, so that the axis has the same unit as the numbers.
 fn rate_scale(view: &View<'_>, workload: &Workload) -> f64 {
     let plain = plain_arm(view.record).and_then(|plain| view.cell(workload, plain));
     let value = plain.map_or(1.0, |c| headline_value(workload, c.bandwidth, c.iops));

@@ -1,4 +1,4 @@
-//! The table at a glance: the share of plain speed of each arm, with its verdict in words.
+//! The table at a glance: each arm's share of plain speed, with its verdict in words.
 
 use cryptbench_answer::quantity::{NONE, count, fraction, headline, kept_parts, unbroken};
 use cryptbench_answer::wording::{verdict_class, verdict_mark, verdict_words};
@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::trials::to_trials;
 use super::{Section, View, scrolling};
 
-/// Beyond this many arms the workloads become the columns.
+/// With more arms than this, the workloads become the columns.
 const MOST_COLUMNS: usize = 5;
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {
@@ -67,8 +67,8 @@ fn by_arm(view: &View<'_>, arms: &[&Arm]) -> Markup {
     table("Choice", view.workloads().iter().map(|w| w.label.as_str()), &rows)
 }
 
-/// Narrow screens show each row as a list of column names and values. The roles are written out because a table
-/// that is laid out as something else loses them in some browsers.
+/// A table that narrow screens show as lists of column names and values, one per row. The ARIA roles are
+/// explicit, because some browsers drop them if a table has a different layout.
 fn table<'a>(first: &str, columns: impl Iterator<Item = &'a str>, rows: &Markup) -> Markup {
     html! {
         table.glance role="table" {

@@ -1,4 +1,4 @@
-//! Who used the CPU time of the trials, and important facts about the machine.
+//! What used CPU time during the trials, and important facts about the machine.
 
 use cryptbench_answer::quantity::{cpu, digits, percent};
 use cryptbench_answer::remarks::{ENERGY, PARTS, remarks};
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::scrolling;
 
-/// The part of the method section about CPU time; nothing if no trial was accounted.
+/// The part of the method section about CPU time; empty if CPU time was not recorded for any trial.
 pub(super) fn accounting(record: &Record) -> Markup {
     let splits = splits(record);
     let remarks = remarks(record);

@@ -1,4 +1,4 @@
-//! How it was measured, so that a reader can judge and repeat it.
+//! The method of the measurement, so that readers can judge and repeat it.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ pub(super) fn section(view: &View<'_>) -> Section {
     Section::text("method", "Method", finding, content)
 }
 
-/// How long a trial measures, and the pauses.
+/// How long or how much a trial measures, and the pauses between trials.
 fn length(view: &View<'_>) -> String {
     let plan = &view.record.plan;
     let ends = |w: &Workload| {
@@ -95,7 +95,7 @@ fn length(view: &View<'_>) -> String {
     rests.fold(length, |words, (s, what)| format!("{words}, {what} {}", duration(s)))
 }
 
-/// How trials are split into slices, and the effect of a slice on the next one.
+/// How trials are split into slices, and how a slice affects the next one.
 fn slices(view: &View<'_>) -> String {
     let plan = &view.record.plan;
     let Some(slice) = plan.slice_s else { return String::new() };
@@ -122,7 +122,7 @@ fn slices(view: &View<'_>) -> String {
     words
 }
 
-/// The largest effect of the preceding arm on a slice, in a sentence.
+/// The largest effect of the preceding arm on a slice, as a sentence.
 fn carry_over(record: &Record) -> Option<String> {
     let all = carry_overs(&record.plan, &record.trials);
     let largest = all.iter().max_by(|a, b| a.effect.abs().total_cmp(&b.effect.abs()))?;
@@ -208,7 +208,7 @@ fn settings(arm: &Arm) -> String {
     if all.is_empty() { "–".to_owned() } else { all.join(", ") }
 }
 
-/// The work of each workload; if there are very many, only the first of each series.
+/// What each workload does; if there are very many workloads, only the first of each series.
 fn workloads(view: &View<'_>) -> Markup {
     let rows: Vec<(Markup, String)> = match view.workloads().len() > MOST_LISTED {
         false => view
@@ -266,7 +266,7 @@ fn stops(view: &View<'_>) -> Markup {
     }
 }
 
-/// The purpose of the requested width of intervals.
+/// The smallest loss that the requested width of intervals can detect.
 fn found(plan: &Plan) -> String {
     match plan.to_find {
         Some(difference) => {
@@ -276,7 +276,7 @@ fn found(plan: &Plan) -> String {
     }
 }
 
-/// The reasons why many workloads ended, counted.
+/// The reasons why workloads ended, with the number of workloads for each; used if there are many.
 fn stop_counts(view: &View<'_>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for stop in &view.record.stops {

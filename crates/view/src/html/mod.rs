@@ -1,4 +1,5 @@
-//! One self-contained HTML page: the answer first, the method last, nothing loaded from elsewhere.
+//! A self-contained HTML page: the answer is at the start and the method at the end, and nothing is loaded from
+//! elsewhere.
 
 mod answer;
 mod condensed;
@@ -36,29 +37,30 @@ use crate::drawing::{Drawing, rules};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The script that makes the page interactive. The page is complete without it.
+/// The script that makes the page interactive. The page is complete without the script.
 const SCRIPT: &str = include_str!("page.js");
 
-/// Maximum size of a page in bytes: mail and ticket systems accept it, and phones open it.
+/// Maximum size of a page in bytes, which mail and ticket systems accept and phones can open.
 pub const MOST_BYTES: usize = 1_000_000;
 
-/// The amount of content on a page; each step omits more, for records that are too large for the previous one.
+/// The amount of content on a page. Each level omits more than the one before, for records that are too large
+/// for that one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
     /// Everything.
     Whole,
-    /// Only the charts of the picture and of the share of plain speed.
+    /// Only the charts of the familiar picture and of the share of plain speed.
     FewCharts,
-    /// No charts except the picture.
+    /// No charts except those of the familiar picture.
     NoCharts,
-    /// Neither the table of all numbers nor a row for each workload.
+    /// Neither the table of all numbers nor one row per workload.
     Least,
 }
 
 impl Detail {
     const ALL: [Self; 4] = [Self::Whole, Self::FewCharts, Self::NoCharts, Self::Least];
 
-    /// The omitted parts, to follow "leaves out".
+    /// The omitted parts, as the object of "leaves out".
     fn left_out(self) -> Option<&'static str> {
         match self {
             Self::Whole => None,
@@ -71,8 +73,8 @@ impl Detail {
     }
 }
 
-/// The whole page of at most [`MOST_BYTES`]. It loads nothing, follows the reader's colour scheme, and is complete
-/// without its script, except for the table of raw trials.
+/// The whole page, at most [`MOST_BYTES`] long. It does not load anything, uses the reader's colour scheme, and
+/// is complete without its script except for the table of raw trials.
 pub fn page(report: &Report<'_>) -> String {
     let mut view = View::new(report);
     let frame = document(&view, &html! {}).into_string().len();
@@ -88,7 +90,7 @@ pub fn page(report: &Report<'_>) -> String {
     unreachable!("the least of a page is always returned")
 }
 
-/// Bytes of the section of trials in addition to the record in it.
+/// Size in bytes of the section with the trials, without the record in it.
 const SECTION_BYTES: usize = 2_000;
 
 /// Whether the first of [`drawings`] is the overview.
@@ -98,7 +100,7 @@ pub(super) fn has_overview(report: &Report<'_>) -> bool {
 
 pub(super) use overview::of_runs;
 
-/// Every chart, the overview first, whatever the page itself leaves out.
+/// Every chart, even those that the page itself omits; the overview is the first.
 pub(super) fn drawings(report: &Report<'_>) -> Vec<Drawing> {
     let view = View::new(report);
     let sections = sections(&view).into_iter().flat_map(Section::drawings);
@@ -137,7 +139,8 @@ fn document(view: &View<'_>, main: &Markup) -> Markup {
     }
 }
 
-/// Nothing is loaded, and only the page's own script runs, identified by its hash.
+/// The content security policy: nothing is loaded, and only the page's own script runs, which is identified by
+/// its hash.
 fn policy() -> String {
     let hash = Base64::encode_string(&Sha256::digest(SCRIPT));
     format!(
@@ -145,7 +148,7 @@ fn policy() -> String {
     )
 }
 
-/// Everything except the raw trials.
+/// Everything on the page except the raw trials.
 fn content(view: &View<'_>) -> Markup {
     let sections = sections(view);
     html! {
@@ -178,7 +181,7 @@ fn sections(view: &View<'_>) -> Vec<Section> {
     sections
 }
 
-/// Links to all sections, ending with the raw trials.
+/// Links to all sections; the last one is for the raw trials.
 fn contents(sections: &[Section]) -> Markup {
     let links = sections.iter().map(|section| (section.id, section.title.as_str()));
     html! {
@@ -191,7 +194,7 @@ fn contents(sections: &[Section]) -> Markup {
     }
 }
 
-/// The common input of all sections.
+/// The input that all sections share.
 struct View<'a> {
     report: &'a Report<'a>,
     record: &'a Record,
@@ -204,7 +207,7 @@ impl<'a> View<'a> {
         Self { report, record: report.record, lookup: &report.lookup, detail: Detail::Whole }
     }
 
-    /// Whether to draw charts that repeat the contents of tables.
+    /// Whether to draw charts that show the same figures as tables.
     fn draws(&self) -> bool {
         self.detail < Detail::FewCharts
     }
@@ -262,7 +265,7 @@ fn facts(record: &Record) -> Markup {
     }
 }
 
-/// A table that scrolls sideways within itself on narrow screens, reachable by keyboard.
+/// A table that scrolls horizontally within its area on narrow screens and can be reached with the keyboard.
 fn scrolling(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }

@@ -1,4 +1,4 @@
-//! Every estimate as a table, for those who read numbers rather than charts.
+//! Every estimate as a table, for readers who prefer numbers to charts.
 
 use cryptbench_answer::picture::MOST_LISTED;
 use cryptbench_answer::quantity::{NONE, cpu, digits, fraction, kept, latency, percent, rate};
@@ -108,7 +108,7 @@ fn fields(view: &View<'_>, cell: &Cell) -> Markup {
     }
 }
 
-/// The Hodges-Lehmann estimate with the interval that belongs to it.
+/// The Hodges-Lehmann estimate with its own interval.
 fn robust(e: &Estimate) -> String {
     match e.signed_rank_low.zip(e.signed_rank_high) {
         Some((low, high)) => kept(&Estimate { ratio: e.hodges_lehmann, low, high, ..*e }),

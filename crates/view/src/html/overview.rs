@@ -1,4 +1,4 @@
-//! The first screen of the page as one chart, for a separate file.
+//! The first screen of the page as a chart for a separate file.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use cryptbench_record::Arm;
 use super::View;
 use crate::drawing::{Drawing, Overview, OverviewRow, Shown};
 
-/// The chart; nothing if the answer has none.
+/// The chart; `None` if the answer has none.
 pub(super) fn drawing(view: &View<'_>) -> Option<Drawing> {
     let answer = &view.report.answer;
     let title = answer.headline.first()?.trim_end_matches('.').to_owned();
@@ -25,8 +25,8 @@ pub(super) fn drawing(view: &View<'_>) -> Option<Drawing> {
     Some(chart.draw())
 }
 
-/// The chart of several runs, such as those of a study: the systems in rows, each with its share of plain speed over
-/// the workloads of a run as a mark. Nothing if none is ranked.
+/// The chart of several runs, such as those of a study. Systems are rows; a mark shows a system's share of
+/// plain speed over the workloads of one run. `None` if no system is ranked.
 pub(crate) fn of_runs(reports: &[Report<'_>]) -> Option<Drawing> {
     let names = Gathered::names(reports.iter().map(|report| &report.record.plan));
     let rankings: Vec<_> = reports.iter().map(|report| ranking(&report.lookup)).collect();

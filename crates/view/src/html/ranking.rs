@@ -8,7 +8,7 @@ use maud::html;
 use super::picture::numbers;
 use super::{Section, View, scrolling};
 
-/// Maximum number of omitted arms listed individually.
+/// Maximum number of omitted arms that are listed individually.
 const MOST_NAMED: usize = 12;
 
 pub(super) fn section(view: &View<'_>) -> Option<Section> {

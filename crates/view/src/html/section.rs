@@ -1,4 +1,5 @@
-//! A section of the page: texts and charts under a heading. The page, its list of contents and the files of charts follow.
+//! A section of the page, with texts and charts under a heading. The page itself, its table of contents and the
+//! chart files are derived from sections.
 
 use cryptbench_answer::quantity::unbroken;
 use maud::{Markup, Render, html};
@@ -7,10 +8,10 @@ use crate::drawing::{Drawing, Entry, Ink, svg};
 
 /// A section whose heading and finding remain visible when it is folded.
 pub(super) struct Section {
-    /// Unique in the page.
+    /// An identifier that is unique in the page.
     pub(super) id: &'static str,
     pub(super) title: String,
-    /// Its finding, in a few words; may be empty.
+    /// Its conclusion in a few words; may be empty.
     pub(super) finding: String,
     pub(super) content: Vec<Part>,
 }
@@ -18,7 +19,7 @@ pub(super) struct Section {
 /// A part of a section.
 pub(super) enum Part {
     Text(Markup),
-    /// Charts of one kind, side by side if there is room.
+    /// Charts of one kind, side by side if there is space.
     Charts(Vec<Figure>),
 }
 
@@ -82,7 +83,7 @@ impl Render for Section {
     }
 }
 
-/// Charts side by side, with one legend if they share it.
+/// Charts side by side, with a common legend if it is the same for all.
 fn multiples(section: &str, before: usize, figures: &[Figure]) -> Markup {
     let shared = figures
         .split_first()

@@ -1,4 +1,4 @@
-//! The published studies' conclusions, tested on this record.
+//! The conclusions of the published studies, tested with this record.
 
 use cryptbench_answer::studies::{figures, statement, summary, tested};
 use maud::html;

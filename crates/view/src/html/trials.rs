@@ -1,4 +1,4 @@
-//! The raw trials as data for a table that the page's script creates, and the record itself for downloading.
+//! The raw trials as data for a table that the page's script creates, and the record itself for download.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Section, View};
 
-/// How much of the record the page contains.
+/// How much of the record is contained in the page.
 struct Carried {
     json: String,
     whole: bool,
@@ -53,14 +53,14 @@ pub(super) fn section(view: &View<'_>, room: usize) -> Section {
     Section::text("trials", "Raw trials", finding, content)
 }
 
-/// The record as a pure data element, which no browser runs or shows. No text in it can end the element.
+/// The record as a data element, which no browser executes or displays. No text in it can end the element.
 fn data_block(json: &str) -> Markup {
-    // These characters occur only inside strings, where the escapes mean the same.
+    // These characters occur only within JSON strings, where the escapes have the same meaning.
     let safe = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
     html! { script type="application/json" id="record" { (PreEscaped(safe)) } }
 }
 
-/// The whole record, otherwise the table of its trials, otherwise nothing.
+/// The whole record if it fits; otherwise the table of its trials if that fits; otherwise `None`.
 fn carried(view: &View<'_>, room: usize) -> Option<Carried> {
     let record = view.report.document();
     let json = serde_json::to_string(&record).ok()?;
@@ -71,8 +71,8 @@ fn carried(view: &View<'_>, room: usize) -> Option<Carried> {
     (json.len() <= room).then_some(Carried { json, whole: false })
 }
 
-/// The trials as rows of numbers, in the order in which the page's script reads them: workload and arm are
-/// indices in the plan.
+/// The trials as rows of numbers, in the order in which the page's script expects them. Workloads and arms are
+/// given as indices into the plan.
 fn rows(view: &View<'_>) -> Value {
     let places = |ids: Vec<&'_ str>| -> HashMap<String, usize> {
         ids.into_iter().enumerate().map(|(i, id)| (id.to_owned(), i)).collect()
@@ -110,7 +110,7 @@ fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// A link from the figure of a cell to its trials. Without the script it refers to the section.
+/// A link from a cell's figure to its trials. Without the script, it leads to the section.
 pub(super) fn to_trials(view: &View<'_>, cell: &Cell, words: &str) -> Markup {
     let workload = view.workloads().iter().position(|w| w.id == cell.workload);
     let arm = view.arms().iter().position(|a| a.id == cell.arm);

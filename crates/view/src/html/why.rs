@@ -1,5 +1,5 @@
-//! The bottleneck of each choice: requests that reached the disk, the cause, and plain storage's speed by queue
-//! depth.
+//! The bottleneck of each choice: the requests that reached the disk, the cause, and the speed of plain storage
+//! by queue depth.
 
 use cryptbench_answer::quantity::{NONE, binary_bytes, latency, percent, requests};
 use cryptbench_answer::why::{cause, change};
@@ -91,7 +91,7 @@ fn table(view: &View<'_>, found: &[&Bound<'_>]) -> maud::Markup {
     numbers(&headings.map(str::to_owned), &rows)
 }
 
-/// The cause in a sentence, and what would change it.
+/// The cause as a sentence, and what would change it.
 fn told(view: &View<'_>, (workload, arm, b): &Bound<'_>) -> Option<String> {
     let of = b.bottleneck.as_ref()?;
     let names = &view.report.names;

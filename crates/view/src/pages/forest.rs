@@ -1,11 +1,11 @@
-//! Costs on many machines as one self-contained HTML page: a forest plot with one row per group, which expands to its
-//! machines.
+//! Costs on many machines as a self-contained HTML page: a forest plot with one row per group, which can be
+//! expanded to show its machines.
 
 use maud::{Markup, PreEscaped, html};
 
 use crate::pages::Frame;
 
-/// Style used only by this page.
+/// Style rules that only this page uses.
 const MORE_STYLE: &str = "
 .forest { margin: 0; padding: 12px 0; border-bottom: 1px solid var(--line); }
 .forest > p, .forest > summary > span { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 24px; margin: 0; }
@@ -19,8 +19,8 @@ const MORE_STYLE: &str = "
 .machines li { display: flex; justify-content: space-between; gap: 12px; overflow-wrap: anywhere; }
 ";
 
-/// Maximum number of machines in an expanded row, half of them the slowest: a page stays below the size that mail
-/// systems accept.
+/// Maximum number of machines in an expanded row, half of them the slowest. It keeps the page below the size
+/// limits of mail systems.
 const MOST_MACHINES: usize = 60;
 
 /// Everything that the page shows.
@@ -30,31 +30,31 @@ pub struct ForestPage {
     pub program_version: String,
     /// The subject of the page, in a sentence.
     pub about: String,
-    /// Machines that differ from the others, and missing machines; one paragraph each.
+    /// Remarks on machines that differ from the others and on missing machines, one paragraph for each.
     pub remarks: Vec<String>,
     /// The letter and the description of each kind of machine.
     pub kinds: Vec<(String, String)>,
-    /// One plot for each kind of work.
+    /// One plot for each type of work.
     pub plots: Vec<ForestPlot>,
-    /// How it was calculated.
+    /// How the figures were calculated.
     pub method: String,
 }
 
-/// A kind of work.
+/// A type of work.
 #[derive(Clone, Debug)]
 pub struct ForestPlot {
     /// Its name for users.
     pub title: String,
-    /// One a group.
+    /// One row per group.
     pub rows: Vec<ForestRow>,
 }
 
-/// A group of machines. Shares are of plain speed, 1 for no loss.
+/// A group of machines. Shares are fractions of plain speed; 1 means no loss.
 #[derive(Clone, Debug)]
 pub struct ForestRow {
     /// Kind of machine and choice.
     pub label: String,
-    /// In words: the next machine, the mean, the number of machines.
+    /// The prediction for the next machine, the mean and the number of machines, in words.
     pub words: String,
     /// The prediction interval for the next machine.
     pub next: Option<(f64, f64)>,
@@ -64,7 +64,7 @@ pub struct ForestRow {
     pub machines: Vec<(String, f64)>,
 }
 
-/// The whole page. It needs no network and no script, and follows the reader's colour scheme.
+/// The whole page. It needs neither a network nor a script, and uses the reader's colour scheme.
 pub fn forest_page(page: &ForestPage) -> String {
     let kinds: Vec<_> = page
         .kinds
@@ -94,7 +94,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Round ends that include the intervals and the plain speed.
+    /// Axis ends at round values that include the intervals and plain speed.
     fn of(plot: &ForestPlot) -> Self {
         let ends = plot.rows.iter().flat_map(|row| {
             let next = row.next.into_iter().flat_map(|(low, high)| [low, high]);
@@ -175,7 +175,7 @@ fn forest_row(axis: Axis, row: &ForestRow) -> Markup {
     }
 }
 
-/// The machines to show, the slowest first; with many, those at both ends.
+/// The machines to show, slowest first; if there are many, only those at both ends.
 fn shown(machines: &[(String, f64)]) -> Vec<&(String, f64)> {
     let mut sorted: Vec<_> = machines.iter().collect();
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));

@@ -1,4 +1,4 @@
-//! The times of key derivation as one self-contained HTML page: meaning, charts, tables, assumptions.
+//! The times of key derivation as a self-contained HTML page: meaning, charts, tables, assumptions.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -6,7 +6,7 @@ use crate::drawing::{Bar, Bars, Role};
 use crate::html::compact;
 use crate::pages::{Frame, of_chart, pairs};
 
-/// Style used only by this page.
+/// Style rules that only this page uses.
 const MORE_STYLE: &str = "
 .rests { max-width: 74ch; padding-left: 20px; color: var(--muted); font-size: 15px; }
 .rests li { margin-top: 6px; }
@@ -15,13 +15,13 @@ const MORE_STYLE: &str = "
 /// Everything that the page shows.
 #[derive(Clone, Debug)]
 pub struct KdfPage {
-    /// Version of the program that measured.
+    /// Version of the program that took the measurements.
     pub program_version: String,
     /// How it was measured, in a sentence.
     pub method: String,
-    /// Names and words about the machine.
+    /// Facts about the machine, as pairs of name and text.
     pub facts: Vec<(String, String)>,
-    /// The meaning of the figures, in sentences; the first is at the top.
+    /// The meaning of the figures, in sentences; the first one is at the top of the page.
     pub meaning: Vec<String>,
     /// Bars.
     pub charts: Vec<KdfChart>,
@@ -47,7 +47,7 @@ pub struct KdfChart {
 pub struct KdfBar {
     /// Name of the function.
     pub label: String,
-    /// Length, in the chart's unit.
+    /// Length, in the unit of the chart.
     pub value: f64,
     /// The same in words, such as `352 ms`.
     pub words: String,
@@ -58,7 +58,7 @@ pub struct KdfBar {
 pub struct KdfTable {
     /// Heading.
     pub title: String,
-    /// Its subject; may be empty.
+    /// What the table shows; may be empty.
     pub about: String,
     /// Names of the columns.
     pub heading: Vec<String>,
@@ -66,7 +66,7 @@ pub struct KdfTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The whole page. It needs no network and no script, and follows the reader's colour scheme.
+/// The whole page. It needs neither a network nor a script, and uses the reader's colour scheme.
 pub fn kdf_page(page: &KdfPage) -> String {
     Frame {
         version: &page.program_version,

@@ -1,4 +1,5 @@
-//! The common parts of the self-contained pages other than the report: head, style, heading and facts.
+//! The parts that the self-contained pages other than the report have in common: head, style, heading and
+//! facts.
 
 pub mod forest;
 pub mod kdf;
@@ -19,7 +20,7 @@ pub(super) struct Frame<'a> {
     /// The browser's title of the page.
     pub(super) title: &'a str,
     pub(super) heading: &'a str,
-    /// Style used only by this page.
+    /// Style rules that only this page uses.
     pub(super) style: PreEscaped<&'static str>,
     /// The content after the heading.
     pub(super) opening: Markup,
@@ -29,7 +30,7 @@ pub(super) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// The whole page. It needs no network and no script, and follows the reader's colour scheme.
+    /// The whole page. It needs neither a network nor a script, and uses the reader's colour scheme.
     pub(super) fn page(&self) -> String {
         let markup = html! {
             (DOCTYPE)

@@ -1,4 +1,4 @@
-//! The speeds of ciphers in RAM as one self-contained HTML page: chart, meaning, numbers.
+//! The speeds of ciphers in RAM as a self-contained HTML page: chart, meaning, numbers.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -9,15 +9,15 @@ use crate::pages::{Frame, of_chart, pairs};
 /// Everything that the page shows.
 #[derive(Clone, Debug)]
 pub struct SpeedPage {
-    /// Version of the program that measured.
+    /// Version of the program that took the measurements.
     pub program_version: String,
     /// How it was measured, in a sentence.
     pub method: String,
-    /// Names and words about the machine.
+    /// Facts about the machine, as pairs of name and text.
     pub facts: Vec<(String, String)>,
     /// One chart per number of threads.
     pub charts: Vec<SpeedChart>,
-    /// Interfaces, each with its classes of ciphers: number of threads, and the ciphers.
+    /// Interfaces, each with its classes of ciphers, which are pairs of the number of threads and the ciphers.
     pub meaning: Vec<(String, Vec<(String, String)>)>,
     /// Remarks on the meaning.
     pub caveat: String,
@@ -49,7 +49,7 @@ pub struct SpeedBar {
     pub spread_percent: f64,
 }
 
-/// The whole page. It needs no network and no script, and follows the reader's colour scheme.
+/// The whole page. It needs neither a network nor a script, and uses the reader's colour scheme.
 pub fn speed_page(page: &SpeedPage) -> String {
     Frame {
         version: &page.program_version,
@@ -131,7 +131,7 @@ fn numbers(chart: &SpeedChart) -> Markup {
 
 /// A rate without its unit.
 fn mb(mb_s: f64) -> String {
-    // Above 9,999 MB/s the usual format changes its unit, but a column must not.
+    // Above 9,999 MB/s the usual format uses another unit, but all numbers in a column must have the same unit.
     match mb_s.is_finite() && mb_s >= 99.5 {
         true => cryptbench_answer::quantity::percent_digits(mb_s),
         false => format!("{mb_s:.1}"),

@@ -1,12 +1,12 @@
-//! Comma-separated values (RFC 4180, but only line feeds): a header row, then one row per trial or cell.
+//! Comma-separated values (RFC 4180, but with line feeds only): a header row, then one row per trial or cell.
 //!
-//! Numbers are written in full with a decimal point; unknown values are empty.
+//! Numbers are written at full precision with a decimal point; unknown values are empty.
 
 use cryptbench_answer::Report;
 
 use super::tidy::{Rows, Value, table};
 
-/// A table of the record as text that ends with a newline.
+/// A table of the record as text with a newline at the end.
 pub fn render(report: &Report<'_>, rows: Rows) -> String {
     let table = table(report.stored, &report.lookup.cells, rows);
     let header = table.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -14,11 +14,11 @@ pub fn render(report: &Report<'_>, rows: Rows) -> String {
     lines(std::iter::once(header).chain(rows))
 }
 
-/// Converts rows of fields to text, each with a newline at its end. A text that a spreadsheet would treat as a formula
-/// is prefixed with `'`, because names and models may be untrusted.
+/// Converts rows of fields to text, with a newline at the end of each row. Text that a spreadsheet would treat
+/// as a formula is prefixed with `'`, because device names and models may be untrusted.
 ///
 /// # Panics
-/// Never: writing to memory does not fail.
+/// Never, because writing to memory does not fail.
 pub fn lines(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut writer = ::csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for row in rows {
@@ -28,7 +28,7 @@ pub fn lines(rows: impl IntoIterator<Item = Vec<String>>) -> String {
     String::from_utf8(bytes).expect("text was written")
 }
 
-/// A field that no spreadsheet evaluates (OWASP, "CSV Injection"); numbers stay numbers.
+/// A field that a spreadsheet does not evaluate (OWASP, "CSV Injection"); numbers stay numbers.
 fn inert(field: String) -> String {
     let begins = field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     if begins && field.parse::<f64>().is_err() { format!("'{field}") } else { field }
@@ -39,7 +39,7 @@ fn field(value: &Value) -> String {
         Value::None => String::new(),
         Value::Text(text) => text.clone(),
         Value::Integer(n) => n.to_string(),
-        // The shortest digits that read back as the same number.
+        // The shortest digits that are parsed as the same number.
         Value::Real(x) => x.to_string(),
         Value::Truth(b) => b.to_string(),
     }

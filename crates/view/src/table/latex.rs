@@ -1,4 +1,4 @@
-//! Tables for LaTeX, with the rules of `booktabs` and the columns of `siunitx`: units and ± are in the
+//! Tables for LaTeX, with the rules of `booktabs` and the columns of `siunitx`. Units and ± are in the
 //! headings, so that fields contain only numbers.
 
 use std::fmt::Write as _;
@@ -8,17 +8,17 @@ use cryptbench_answer::surroundings::{occasion, title};
 use cryptbench_estimate::arms::compared;
 use cryptbench_record::{Arm, Cell, Workload};
 
-/// The preamble of a document with the tables.
+/// The preamble that a document with these tables needs.
 pub const PREAMBLE: &str =
     "% Needs \\usepackage{booktabs,longtable,siunitx} and \\sisetup{separate-uncertainty=true}.\n";
 
-/// Maximum number of choices as columns; more get a separate table.
+/// Maximum number of choices as columns of a table; further choices are in a separate table.
 const BESIDE: usize = 4;
 
-/// Maximum number of rows of a table that is not split over pages.
+/// Maximum number of rows of a table that is not split across pages.
 const ON_A_PAGE: usize = 40;
 
-/// A table of text, whose columns of numbers are typeset as numbers.
+/// A table of text in which columns of numbers are typeset as numbers.
 pub struct Plain<'t> {
     /// The caption.
     pub title: &'t str,
@@ -26,7 +26,7 @@ pub struct Plain<'t> {
     pub headings: Vec<String>,
     /// The rows, each as long as the headings.
     pub rows: Vec<Vec<String>>,
-    /// A sentence below, or nothing.
+    /// A sentence below the table; may be empty.
     pub note: &'t str,
 }
 
@@ -138,7 +138,7 @@ fn latencies<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
     table_of(report, "Request latency", (both("plain").into(), columns), fields, "")
 }
 
-/// `86.0 ± 3.0`; nothing if there is no figure.
+/// `86.0 ± 3.0`; empty if there is no figure.
 fn kept(cell: Option<&Cell>) -> String {
     let Some(estimate) = cell.filter(|cell| !cell.cached).and_then(|cell| cell.kept.as_ref())
     else {
@@ -148,7 +148,7 @@ fn kept(cell: Option<&Cell>) -> String {
     format!("{value:.1} ± {:.1}", (high - value).max(value - low))
 }
 
-/// Three digits at least.
+/// A number with at least three digits.
 fn digits(value: f64) -> String {
     match value.abs() {
         a if a >= 100.0 => format!("{value:.0}"),
@@ -159,7 +159,7 @@ fn digits(value: f64) -> String {
 }
 
 impl Plain<'_> {
-    /// The table's source.
+    /// The LaTeX source of the table.
     pub fn latex(&self) -> String {
         let columns: Vec<Column> =
             (0..self.headings.len()).map(|i| Column::of(i, &self.rows)).collect();
@@ -201,7 +201,8 @@ impl Plain<'_> {
 /// The content of a column.
 enum Column {
     Text,
-    /// Digits before and after the decimal point, for the value and for the part after ±; the unit of all fields.
+    /// Digits before and after the decimal point, for the value and for the part after ±, and the common unit
+    /// of the fields.
     Numbers {
         whole: usize,
         places: usize,
@@ -235,7 +236,7 @@ impl Column {
             }
         }
         match units[..] {
-            // The first column lists the rows.
+            // The first column contains the names of the rows.
             [unit] if at > 0 => {
                 Self::Numbers { whole, places, spread, is_signed, unit: unit.to_owned() }
             }
@@ -298,7 +299,7 @@ impl<'t> Number<'t> {
     }
 }
 
-/// A decimal number at the start, and the rest.
+/// The decimal number at the start of a text, and the remaining text.
 fn digits_of(text: &str) -> Option<(&str, &str)> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
@@ -306,7 +307,7 @@ fn digits_of(text: &str) -> Option<(&str, &str)> {
     number.parse::<f64>().is_ok().then_some((number, rest))
 }
 
-/// Text that stays text.
+/// Text with escapes, so that LaTeX does not interpret any of it.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,5 @@
-//! A report short enough for a ticket, in GitHub's Markdown: the answer, one table, where and how it was measured.
+//! A report that is short enough for a ticket, in GitHub's Markdown: the answer, one table, and where and how
+//! it was measured.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,17 +17,17 @@ use cryptbench_estimate::arms::{compared, drawn};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Cell, Verdict, Workload};
 
-/// Beyond this many arms they become the rows.
+/// With more arms than this, the arms become the rows.
 const MOST_COLUMNS: usize = 5;
 
-/// Beyond this many workloads, all workloads of a series share a row.
+/// With more workloads than this, all workloads of a series share a row.
 const MOST_ROWS: usize = 24;
 
-/// Facts of the surroundings that a ticket needs.
+/// Facts about machine and target that a ticket needs.
 const FACTS: [About; 5] =
     [About::Machine, About::System, About::Disk, About::FileSystem, About::Engine];
 
-/// The whole report, ending with a newline.
+/// The whole report, with a newline at the end.
 pub fn render(report: &Report<'_>) -> String {
     let Report { record, lookup, answer, .. } = report;
     let mut out = format!("## {}\n\n", escaped(&title(record)));
@@ -49,7 +50,7 @@ pub fn render(report: &Report<'_>) -> String {
     out
 }
 
-/// The headline, and what to use, to avoid and to settle.
+/// The headline, and what to use, what to avoid, and what is undecided.
 fn summary(answer: &Answer<'_>) -> String {
     let mut out = format!("**{}**\n", escaped(&answer.headline.join(" ")));
     let open: Vec<String> = answer.open.iter().map(|open| open.line(None)).collect();
@@ -65,12 +66,12 @@ fn summary(answer: &Answer<'_>) -> String {
     out
 }
 
-/// Heading and rows of the one table, and the meaning of its fields.
+/// Heading and rows of the table, and the meaning of its fields.
 fn table(report: &Report<'_>) -> (Vec<Vec<String>>, String) {
     let lookup = &report.lookup;
     let workloads: Vec<&Workload> = lookup.workloads().iter().collect();
     let unlock = lookup.record.plan.form() == Presentation::Unlock;
-    // The names of opened volumes need no change.
+    // The names of unlocked volumes are used unchanged.
     let labels = Names::default();
     let names = if unlock { &labels } else { &report.names };
     let arms = if unlock { drawn(lookup.arms()) } else { compared(lookup.arms()) };
@@ -94,7 +95,7 @@ fn table(report: &Report<'_>) -> (Vec<Vec<String>>, String) {
     (crossed(names, &workloads, &arms, &first, field), about(lookup, false))
 }
 
-/// The columns of a workload before the arms: its name and its field.
+/// The first column of a table, with workloads: its name, and the function that returns a field.
 type First<'f> = (&'f str, &'f dyn Fn(&Workload) -> String);
 
 /// Workloads by arms, or arms by workloads if there are many arms.
@@ -182,7 +183,7 @@ fn about(lookup: &Lookup<'_>, condensed: bool) -> String {
     }
 }
 
-/// A paragraph for a paper: when, with what, how often, and how the figures are derived.
+/// A paragraph for a paper: the date, the programs, the number of repeats, and how the figures are derived.
 pub fn methods(report: &Report<'_>) -> String {
     let plan = &report.record.plan;
     let confidence = fraction(plan.confidence);
@@ -207,7 +208,7 @@ pub fn methods(report: &Report<'_>) -> String {
     )
 }
 
-/// When and with what, in a few sentences.
+/// How the results were measured, in a few sentences.
 fn how(lookup: &Lookup<'_>) -> String {
     let record = lookup.record;
     let plan = &record.plan;
@@ -237,12 +238,12 @@ fn how(lookup: &Lookup<'_>) -> String {
         plan.seed,
         count(measured, "measured trial", "measured trials"),
         basis(lookup).iter().map(|s| format!(" {}", escaped(s))).collect::<String>(),
-        // Nothing is escaped within a code span, so characters that would end it are removed.
+        // Characters in a code span are not escaped, so those that would end it are removed.
         record.run_id.replace(|c: char| c == '`' || c.is_control(), "'"),
     )
 }
 
-/// The rows as a table; the first row is the heading, and all columns but the first are right-aligned.
+/// The rows as a table. The first row is the heading, and all columns except the first are right-aligned.
 pub fn grid(rows: &[Vec<String>]) -> String {
     let mut out = String::new();
     for (i, row) in rows.iter().enumerate() {
@@ -255,8 +256,7 @@ pub fn grid(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Text that stays text: escapes characters that Markdown or HTML would read as markup, and turns line breaks into
-/// spaces.
+/// Escapes characters that Markdown or HTML would interpret as markup, and replaces line breaks with spaces.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -265,7 +265,7 @@ pub fn escaped(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // Brackets hold intervals; before a parenthesis they would be a link.
+            // Brackets contain intervals; followed by a parenthesis, they would be a link.
             '(' if out.ends_with(']') => out.push_str("\\("),
             '&' => out.push_str("&amp;"),
             c if c.is_control() => out.push(' '),

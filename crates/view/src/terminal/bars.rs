@@ -1,4 +1,4 @@
-//! Two-sided bars: writes grow to the left, reads to the right, one row per block size and arm.
+//! Two-sided bars: writes extend to the left and reads to the right, with one row per block size and arm.
 
 use cryptbench_answer::picture::bars::TwoSided;
 use cryptbench_answer::quantity::{binary_bytes, digits};
@@ -13,13 +13,13 @@ const SPEED: usize = 6;
 const SHARE: usize = 5;
 const MIDDLE: usize = 9;
 
-/// Width, in columns, from which there is room for the percentages of plain speed.
+/// Minimum width in columns that leaves space for the percentages of plain speed.
 const LEAST_WITH_SHARES: usize = 60;
 
-/// Longer bars show no more.
+/// Longer bars would not show more detail.
 const LONGEST: usize = 60;
 
-/// The characters of a bar: its body, and the half column at its free end on the left and on the right.
+/// The characters of a bar: its body, and the half column at its free end, for the left and the right side.
 struct Brush {
     body: char,
     left_half: char,
@@ -30,7 +30,7 @@ const PLAIN: Brush = Brush { body: '█', left_half: '▐', right_half: '▌' };
 const OTHER: Brush = Brush { body: '━', left_half: '╺', right_half: '╸' };
 
 pub(super) fn draw(chart: &TwoSided<'_>, width: usize) -> String {
-    // A narrow terminal shows bars and numbers; shares of plain speed are in the table below.
+    // A narrow terminal shows bars and numbers; the table below contains the shares of plain speed.
     let shares = width >= LEAST_WITH_SHARES;
     let fixed = 2 * (SPEED + 2 + if shares { SHARE + 1 } else { 0 }) + MIDDLE;
     let longest = (width.saturating_sub(fixed) / 2).clamp(1, LONGEST);
@@ -77,7 +77,7 @@ pub(super) fn draw(chart: &TwoSided<'_>, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Without the column of shares nothing precedes the speeds.
+/// Removes the space before the speeds if the column of shares, which precedes it, is missing.
 fn within(line: &str, shares: bool) -> String {
     let line = if shares { line } else { line.strip_prefix(' ').unwrap_or(line) };
     line.trim_end().to_owned()
@@ -108,7 +108,7 @@ fn kept(side: &Option<Reading>) -> String {
     side.map_or_else(String::new, |r| share(r.ratio, r.mark))
 }
 
-/// Length of a bar in half columns; a speed above zero shows at least one.
+/// Length of a bar in half columns, at least one for a speed above zero.
 fn half_columns(side: &Option<Reading>, most: f64, longest: usize) -> usize {
     let Some(speed) = side.map(|r| r.bandwidth).filter(|v| v.is_finite() && *v > 0.0) else {
         return 0;

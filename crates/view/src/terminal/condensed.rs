@@ -1,4 +1,4 @@
-//! Many workloads in few rows: one per series and arm.
+//! Many workloads in few rows, one for each series and arm.
 
 use cryptbench_answer::picture::condensed::{Tally, condensed};
 use cryptbench_answer::quantity::{NONE, fraction, thousands};

@@ -1,4 +1,4 @@
-//! The table of copies: mean, standard deviation and speed, as the profile's users know them.
+//! The table of copies: mean, standard deviation and speed, as users of the profile know them.
 
 use cryptbench_answer::picture::copies::Copy;
 use cryptbench_answer::quantity::{NONE, megabytes, seconds};

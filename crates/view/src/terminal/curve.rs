@@ -1,4 +1,4 @@
-//! Speed over the surface as an area of block characters, access times as braille dots below it.
+//! Speed over the surface of a disk as an area of block characters, with access times as braille dots below it.
 
 use cryptbench_answer::picture::curve::{ArmCurve, Curve};
 use cryptbench_answer::quantity::{binary_bytes, digits, latency, megabytes};
@@ -6,14 +6,14 @@ use cryptbench_answer::quantity::{binary_bytes, digits, latency, megabytes};
 use super::layout::{add, clean, empty, fitted, heading, right};
 use super::wrap;
 
-/// Number of rows of the area and of the dots.
+/// Height in rows of the area and of the dots.
 const AREA_ROWS: usize = 6;
 const DOT_ROWS: usize = 4;
 
 /// Width of the axis on the left, in columns.
 const AXIS: usize = 8;
 
-/// Wider pictures show no more.
+/// Wider drawings would not show more detail.
 const WIDEST: usize = 160;
 
 /// Eighths of a row, from the bottom.
@@ -48,7 +48,8 @@ fn summary(arm: &ArmCurve<'_>) -> String {
     format!("{}: {average} on average, {least} to {most}", clean(&arm.arm.label))
 }
 
-/// The speed shown in each column, if there is one: the mean of the offsets in it, otherwise the offset before.
+/// The speed shown in each column: the mean over the offsets in it or, if there are none, the speed of the
+/// previous column.
 fn by_column(curve: &Curve<'_>, arm: &ArmCurve<'_>, columns: usize) -> Vec<Option<f64>> {
     let column = |at: u64| place(at, curve.extent, columns);
     let mut sums = vec![(0_u32, 0.0); columns];

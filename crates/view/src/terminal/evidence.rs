@@ -1,4 +1,4 @@
-//! What is stored on the disk: a line for each arm, and below it what it reveals.
+//! What is stored on the disk: one line for each arm, followed by what its stored data reveals.
 
 use cryptbench_answer::evidence::{Row, method, rows};
 use cryptbench_record::Record;
@@ -6,7 +6,7 @@ use cryptbench_record::Record;
 use super::layout::{add, clean, empty, text, widest};
 use super::wrap;
 
-/// The section in at most `width` columns; nothing if no arm was examined.
+/// The section, at most `width` columns wide; `None` if no arm was examined.
 pub(super) fn section(record: &Record, width: usize) -> Option<String> {
     let rows = rows(record);
     if rows.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn section(record: &Record, width: usize) -> Option<String> {
     Some(all.into_iter().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
 }
 
-/// The same without columns, for narrow terminals.
+/// The same as a list instead of a table, for narrow terminals.
 fn listed(record: &Record, rows: &[Row<'_>], width: usize) -> String {
     let mut all = vec![wrap("Data stored on the disk:", "", "  ", width)];
     for row in rows {

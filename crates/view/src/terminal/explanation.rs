@@ -1,4 +1,5 @@
-//! The cost explained: the time added per request and per byte, and the losses in path and cipher.
+//! An explanation of the cost: the time added per request and per byte, and the losses caused by path and
+//! cipher.
 
 use cryptbench_answer::explanation::{
     devices, label, per_byte, per_request, rounded, sizes, taken,
@@ -11,10 +12,10 @@ use cryptbench_estimate::sweep::{Added, most_added, sweeps};
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
 
-/// Maximum number of sweeps with a separate table; a run of iozone has a hundred.
+/// Maximum number of sweeps with a separate table; an iozone run has a hundred sweeps.
 const MOST_SWEEPS: usize = 4;
 
-/// Maximum number of a chain's workloads with a separate row.
+/// Maximum number of workloads of a chain that have a separate row.
 const MOST_ROWS: usize = 12;
 
 pub(super) fn section(lookup: &Lookup<'_>, width: usize) -> Option<String> {
@@ -23,7 +24,7 @@ pub(super) fn section(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// The time that each arm adds to the requests of the sweeps, and the conclusions from the first of them.
+/// The time that each arm adds to the requests of the sweeps, and the conclusions from the first sweep.
 fn added(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let sweeps = sweeps(lookup);
     let found: Vec<_> =

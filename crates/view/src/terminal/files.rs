@@ -1,4 +1,4 @@
-//! The table of small files: files per second by action and arm, and the speed of one big file.
+//! The table of small files: files per second by operation and arm, and the speed of one big file.
 
 use cryptbench_answer::picture::files::{FileRow, Files, big_file_gain};
 use cryptbench_answer::quantity::{NONE, digits, files, megabytes};
@@ -52,7 +52,7 @@ fn value(row: &FileRow<'_>, reading: Option<&Reading>) -> String {
     }
 }
 
-/// How much faster the same bytes are transferred as one file, for plain and for the first other arm.
+/// How much faster the same data is transferred as one file, for plain storage and for the first other arm.
 fn one_big_file(table: &Files<'_>) -> Option<String> {
     let gains = |arm: usize| -> Vec<String> {
         [(Operation::Write, "written"), (Operation::Read, "read")]

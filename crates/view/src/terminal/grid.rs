@@ -1,4 +1,4 @@
-//! The grid of tests: read and write columns for each arm, then requests and response times.
+//! The grid of tests: columns for reads and writes for each arm, then requests and response times.
 
 use cryptbench_answer::picture::grid::{Grid, GridCell};
 use cryptbench_answer::quantity::{NONE, digits, latency, rate};
@@ -17,7 +17,7 @@ pub(super) fn draw(grid: &Grid<'_>, width: usize) -> String {
     parts.join("\n")
 }
 
-/// Tables with as many arms side by side as fit into the width.
+/// Tables, each with as many arms side by side as the width allows.
 fn speeds(grid: &Grid<'_>, width: usize) -> Vec<String> {
     let mut tables = Vec::new();
     let mut first = 0;

@@ -7,7 +7,7 @@ use cryptbench_answer::wording::Sign;
 use super::layout::{beside, clean, right};
 use super::wrap;
 
-/// Widths in columns: of a file size, and of a cell (sign, three digits and a mark).
+/// Widths in columns: of a file size, and of a cell (a sign, three digits and a mark).
 const FILE: usize = 5;
 const CELL: usize = 5;
 
@@ -26,7 +26,8 @@ fn of_arm(arm: &ArmMaps<'_>, width: usize) -> String {
 }
 
 fn block(map: &Map, width: usize) -> String {
-    // A terminal too narrow for all columns shows the first ones of each map, and then the others.
+    // If a terminal is too narrow for all columns, the first columns of each map are shown, followed by the
+    // others.
     let room = (width.saturating_sub(FILE) / CELL).max(1);
     let columns: Vec<usize> = (0..map.records.len()).collect();
     let common = map.common_mark();
@@ -44,7 +45,7 @@ fn block(map: &Map, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Two lines, so that maps side by side start at the same height.
+/// Always two lines, so that maps side by side start at the same height.
 fn caption(map: &Map) -> Vec<String> {
     let range = map.range().map_or_else(String::new, |[least, mean, most]| {
         let [least, mean, most] = [least, mean, most].map(percent_digits);
@@ -54,7 +55,7 @@ fn caption(map: &Map) -> Vec<String> {
     vec![format!("{}{common}", clean(&map.operation)), range]
 }
 
-/// A column's heading is aligned with its digits, not with its mark.
+/// A column's heading, aligned with the digits in the column and not with their marks.
 fn size(bytes: u64) -> String {
     format!("{} ", right(&short_bytes(bytes), CELL - 1))
 }
@@ -65,7 +66,7 @@ fn cell(difference: Option<&Difference>, common: Option<Sign>) -> String {
         p if p > 999.0 => "999+".to_owned(),
         p => format!("{:.0}", p + 0.0),
     };
-    // Marks of cells without a difference would drown the others.
+    // Only the marks of cells that show a difference are printed; all the others would hide them.
     let shown = |mark: &Sign| mark.is_telling() && Some(*mark) != common;
     format!("{}{}", right(&number, CELL - 1), mark.filter(shown).map_or(' ', Sign::char))
 }

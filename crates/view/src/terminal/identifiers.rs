@@ -1,4 +1,4 @@
-//! The identifiers of workloads and choices, as used in options, CSV and JSON, together with their names.
+//! The identifiers of workloads and choices, which are used in options, CSV and JSON, with their names.
 
 use cryptbench_record::Plan;
 use cryptbench_text::clean;
@@ -6,7 +6,7 @@ use cryptbench_text::clean;
 use super::MOST_ROWS;
 use crate::columns::bare;
 
-/// The table; nothing for a profile of very many workloads.
+/// The table; `None` if a profile has very many workloads.
 pub(super) fn table(plan: &Plan, width: usize) -> Option<String> {
     if plan.workloads.len() > MOST_ROWS {
         return None;

@@ -9,7 +9,7 @@ pub(super) use crate::columns::{fitted, widest};
 /// Width of the gap between two blocks side by side.
 pub(super) const BLOCK_GAP: usize = 4;
 
-/// Widest heading of an arm before it is broken into lines.
+/// Maximum width of an arm's heading; longer headings are broken into lines.
 const ARM_HEADING: usize = 16;
 
 /// A table with these headings and without rows.
@@ -17,12 +17,12 @@ pub(super) fn empty(headings: Vec<String>) -> Table {
     begun(named(headings), RULED, GAP)
 }
 
-/// Like [`empty`], without a rule below the headings, and with `gap` columns between two.
+/// Like [`empty`], but without a rule below the headings, and with `gap` columns between two table columns.
 pub(super) fn unruled(headings: Vec<String>, gap: u16) -> Table {
     begun(named(headings), TableStyle::new(), gap)
 }
 
-/// Adds a row: names to the left, numbers to the right.
+/// Adds a row in which names are left-aligned and numbers are right-aligned.
 pub(super) fn add(table: &mut Table, row: Vec<String>) {
     table.add_row(named(row));
 }
@@ -32,18 +32,18 @@ fn named(row: Vec<String>) -> Vec<comfy_table::Cell> {
     aligned(row, |i| i == 0)
 }
 
-/// The table at its natural width, without spaces at the ends of lines.
+/// The table at its natural width, without trailing spaces.
 pub(super) fn text(table: &Table) -> String {
     table.trim_fmt()
 }
 
-/// Breaks a label into as few lines as [`ARM_HEADING`] needs, then as narrow as those lines allow:
-/// `AES-256-XTS` over `512 B`, not `AES-256-XTS 512` over `B`.
+/// Breaks a label into as few lines as [`ARM_HEADING`] allows, and then makes these lines as narrow as
+/// possible: `AES-256-XTS` and `512 B`, not `AES-256-XTS 512` and `B`.
 pub(super) fn heading(label: &str) -> String {
     heading_within(label, ARM_HEADING)
 }
 
-/// Like [`heading`], in lines of at most `most` columns if the words are short enough.
+/// Like [`heading`], with lines of up to `most` columns unless a word is longer.
 pub(super) fn heading_within(label: &str, most: usize) -> String {
     let broken = |width: usize| {
         let options = textwrap::Options::new(width)
@@ -59,19 +59,19 @@ pub(super) fn heading_within(label: &str, most: usize) -> String {
         .unwrap_or(wide)
 }
 
-/// `text` in exactly `columns` columns, filled on the left.
+/// `text` in exactly `columns` columns, padded on the left.
 pub(super) fn right(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(textwrap::core::display_width(text));
     format!("{}{text}", " ".repeat(room))
 }
 
-/// `text` in exactly `columns` columns, filled on the right.
+/// `text` in exactly `columns` columns, padded on the right.
 pub(super) fn left(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(textwrap::core::display_width(text));
     format!("{text}{}", " ".repeat(room))
 }
 
-/// The prefix of `text` that fits into `columns`: letters of some scripts are two columns wide.
+/// The prefix of `text` that fits into `columns`; letters of some scripts are two columns wide.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     let mut used = 0;
     let fits = |c: &char| {
@@ -81,7 +81,7 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     text.chars().take_while(fits).collect()
 }
 
-/// Blocks of lines side by side as far as `width` allows, then below each other.
+/// Blocks of lines, side by side if `width` allows that, otherwise below each other.
 pub(super) fn beside(blocks: &[String], width: usize) -> String {
     let mut bands: Vec<Vec<&String>> = Vec::new();
     let mut used = 0;

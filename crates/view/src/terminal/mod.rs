@@ -1,5 +1,5 @@
-//! Text for a terminal or a log file: the answer on one screen, and all figures with header, table, legend, stop reasons
-//! and sentences.
+//! Text for a terminal or a log file: the answer on one screen, or all figures with header, table, legend, stop
+//! reasons and sentences.
 
 pub mod answer;
 mod bars;
@@ -44,24 +44,25 @@ use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::ranking::{Ranking, ranking};
 use cryptbench_text::clean;
 
-/// More workloads than this are condensed by series in the table.
+/// Maximum number of workloads in the table; more are condensed by series.
 const MOST_ROWS: usize = 24;
 
-/// Width, in columns, from which on two sections are placed side by side.
+/// Minimum width in columns at which two sections are placed side by side.
 const LEAST_BESIDE: usize = 160;
 
-/// Maximum number of workloads listed individually if only some ended for a reason, or are special in some way.
+/// Maximum number of workloads that are listed individually if only some of them ended for a reason or have a
+/// special property.
 const MOST_NAMED: usize = 8;
 
-/// Widest text, in columns, that the eye can follow; only tables and pictures are wider.
+/// Maximum width of text in columns that is comfortable to read; only tables and drawings are wider.
 const MOST_PROSE: usize = 120;
 
 /// How to lay out text.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// Maximum width of a line in columns; fewer than 40 are treated as 40, more than 200 as 200.
+    /// Maximum width of a line in columns, limited to the range from 40 to 200.
     pub width: usize,
-    /// Whether to emphasise with ANSI colours; no meaning is expressed only by colour.
+    /// Whether to use ANSI colours for emphasis; no meaning is expressed only by colour.
     pub colour: bool,
 }
 
@@ -71,8 +72,8 @@ impl Style {
     }
 }
 
-/// All figures as text, ending with a newline. Holds no cursor movement; without [`Style::colour`], no escape sequence
-/// at all.
+/// All figures as text, with a newline at the end. It does not move the cursor and, without [`Style::colour`],
+/// does not contain escape sequences.
 pub fn render(report: &Report<'_>, style: Style) -> String {
     let Report { record, lookup, answer, .. } = report;
     let width = style.columns();
@@ -80,7 +81,7 @@ pub fn render(report: &Report<'_>, style: Style) -> String {
     let picture = picture::picture(lookup, width);
     let table = match record.plan.workloads.len() > MOST_ROWS {
         true => Some(table::Laid { text: condensed::table(lookup, width), detailed: false }),
-        // Opening a volume has no counterpart on plain storage: its picture shows everything.
+        // Unlocking has no equivalent on plain storage, so its picture shows everything.
         false if picture.is_some() && record.plan.form() == Presentation::Unlock => None,
         false => Some(table::table(lookup, width)),
     };
@@ -143,7 +144,7 @@ fn paragraphs(sentences: &[String], width: usize) -> String {
     sentences.iter().map(|s| wrap(s, "", "  ", width)).collect::<Vec<_>>().join("\n")
 }
 
-/// Explains the marks and columns that occur, and nothing else; `detailed` is the table with all figures.
+/// Explains only the marks and columns that occur. `detailed` means the table with all figures.
 fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
     let cells = &lookup.cells;
     let used: Vec<char> =
@@ -193,7 +194,7 @@ fn legend(lookup: &Lookup<'_>, detailed: bool, width: usize) -> Option<String> {
     Some(lines.iter().map(|line| wrap(line, "", "  ", width)).collect::<Vec<_>>().join("\n"))
 }
 
-/// Special properties of some workloads, equal ones together.
+/// Special properties of some workloads; workloads with the same properties are grouped.
 fn particular(record: &Record, width: usize) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for workload in &record.plan.workloads {
@@ -222,7 +223,7 @@ fn particular(record: &Record, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// Why the workloads ended, one line per reason.
+/// Why the workloads ended, with one line per reason.
 fn stops(record: &Record, width: usize) -> Vec<String> {
     let mut by_reason: BTreeMap<&str, Vec<(&str, u32)>> = BTreeMap::new();
     for stop in &record.stops {
@@ -270,8 +271,8 @@ fn notes(record: &Record, width: usize) -> Vec<String> {
     notes.map(|note| wrap(&format!("Note: {note}"), "", "  ", width)).collect()
 }
 
-/// Like [`prose::wrap`], to at most [`MOST_PROSE`] columns, and without a break within an interval.
+/// Like [`prose::wrap`], but limited to [`MOST_PROSE`] columns and without breaks within intervals.
 fn wrap(text: &str, first: &str, next: &str, width: usize) -> String {
-    // Non-breaking spaces become ordinary ones at the end, so that copying and searching work as expected.
+    // Non-breaking spaces finally become ordinary ones, so that copying and searching work as expected.
     prose::wrap(&unbroken(&clean(text)), first, next, width.min(MOST_PROSE)).replace(NO_BREAK, " ")
 }

@@ -1,8 +1,8 @@
-//! Colour, applied after the layout so that it cannot disturb it.
+//! Colour, which is applied after the layout so that it cannot affect the layout.
 
 use anstyle::{AnsiColor, Style};
 
-/// Emphasises the marks of costs and gains.
+/// Emphasises the marks for losses and gains.
 pub(super) fn paint(text: &str, colour: bool) -> String {
     if !colour {
         return text.to_owned();
@@ -13,7 +13,7 @@ pub(super) fn paint(text: &str, colour: bool) -> String {
     text.replace('▼', &costs).replace('▲', &gains)
 }
 
-/// Like [`paint`], with the first line in bold.
+/// Like [`paint`], but with the first line in bold.
 pub(super) fn titled(text: &str, colour: bool) -> String {
     let (title, rest) = text.split_once('\n').unwrap_or((text, ""));
     format!("{}\n{}", bold(title, colour), paint(rest, colour))

@@ -1,4 +1,4 @@
-//! The profile's own estimator, by name, next to ours.
+//! The profile's compatibility estimator, with its name, next to our estimate.
 
 use cryptbench_answer::picture::peers::{Peers, words};
 use cryptbench_answer::quantity::{NONE, percent, value_words};
@@ -6,7 +6,7 @@ use cryptbench_answer::quantity::{NONE, percent, value_words};
 use super::layout::{add, clean, empty, fitted, heading};
 use super::wrap;
 
-/// The figures; for more than `most` workloads, only the note that the page contains them.
+/// The figures. For more than `most` workloads, only a note that the page contains them.
 pub(super) fn table(peers: &Peers<'_>, most: usize, width: usize) -> String {
     if peers.rows.len() > most {
         let words = format!(

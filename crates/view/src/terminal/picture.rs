@@ -8,7 +8,8 @@ use cryptbench_estimate::lookup::Lookup;
 
 use super::{bars, copies, curve, files, grid, heatmap, unlock, wrap};
 
-/// The picture in at most `width` columns; nothing if the record requests none, or contains too little.
+/// The picture, at most `width` columns wide; `None` if the record does not request one or contains too little
+/// data.
 pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     let (text, left_out) = match lookup.record.plan.form() {
         Presentation::Table | Presentation::Server => return None,
@@ -47,11 +48,11 @@ pub(super) fn picture(lookup: &Lookup<'_>, width: usize) -> Option<String> {
     Some(parts.join("\n"))
 }
 
-/// A ratio to plain as a percentage with its mark: `86▼`, `999+▲` at most.
+/// A ratio to plain storage as a percentage with its mark: `86▼`, limited to `999+▲`.
 pub(super) fn share(ratio: Option<f64>, mark: Option<Sign>) -> String {
     let percent = ratio.map(|r| r * 100.0).filter(|p| p.is_finite());
     let number = percent.map_or_else(String::new, |p| match p {
-        // Only a stalled trial of plain causes more, and the column is too narrow for it.
+        // A larger value occurs only if a trial of plain storage stalled, and the column is too narrow for it.
         p if p > 999.0 => "999+".to_owned(),
         p => format!("{}", p.round()),
     });

@@ -7,7 +7,7 @@ use cryptbench_estimate::ranking::{Ranked, Ranking};
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
 
-/// Maximum number of omitted arms listed individually.
+/// Maximum number of omitted arms that are listed individually.
 const MOST_NAMED: usize = 8;
 
 pub(super) fn table(ranking: &Ranking<'_>, confidence: f64, width: usize) -> String {

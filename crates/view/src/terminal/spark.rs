@@ -1,4 +1,4 @@
-//! Sparklines: a row of block characters, one for each value or for several adjacent values.
+//! Sparklines: a row of block characters, each of which represents one value or several consecutive values.
 
 /// Eighths of a line, from the bottom.
 const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -6,8 +6,9 @@ const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 /// Placeholder for a missing value.
 const GAP: char = ' ';
 
-/// `values` in at most `columns` characters; more values than that are averaged in runs of equal length. The
-/// lowest block is `range.0`, the highest `range.1`; if both are the same, everything is in the middle.
+/// `values` in at most `columns` characters. If there are more values, groups of about the same size are
+/// averaged. The lowest block represents `range.0`, the highest `range.1`. If both are equal, all blocks have
+/// medium height.
 pub(super) fn sparkline(values: &[Option<f64>], range: (f64, f64), columns: usize) -> String {
     let columns = columns.clamp(1, values.len().max(1));
     (0..columns)
@@ -19,7 +20,7 @@ pub(super) fn sparkline(values: &[Option<f64>], range: (f64, f64), columns: usiz
         .collect()
 }
 
-/// Smallest and largest of all finite values.
+/// Minimum and maximum of all finite values.
 pub(super) fn range(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     values.into_iter().filter(|v| v.is_finite()).fold(None, |range, value| {
         let (low, high) = range.unwrap_or((value, value));

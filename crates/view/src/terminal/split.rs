@@ -1,4 +1,4 @@
-//! Who used the CPU time: one line per arm.
+//! What used CPU time: one line per arm.
 
 use cryptbench_answer::quantity::{cpu, digits, percent_digits};
 use cryptbench_answer::remarks::{ENERGY, PARTS};
@@ -8,7 +8,7 @@ use cryptbench_record::Record;
 use super::layout::{add, clean, empty, fitted};
 use super::wrap;
 
-/// The table, unless no trial was accounted.
+/// The table; `None` if CPU time was not recorded for any trial.
 pub(super) fn table(record: &Record, width: usize) -> Option<String> {
     let splits = splits(record);
     let per_gib = splits.first()?.per_gib();

@@ -1,5 +1,5 @@
-//! The table: one row per arm with all figures if the width has room for them, one column per arm if that fits,
-//! otherwise one row per arm with few figures.
+//! The table. Depending on the width, it has one row per arm with all figures, one column per arm, or one row
+//! per arm with few figures.
 
 use comfy_table::Table;
 use cryptbench_answer::quantity::{
@@ -16,20 +16,20 @@ use super::layout::{add, clean, empty, fitted, heading, text, widest};
 use super::spark::{range, sparkline};
 use super::{MOST_NAMED, wrap};
 
-/// Width, in columns, from which on there is room for all figures of a cell.
+/// Minimum width in columns that leaves space for all figures of a cell.
 const DETAILED: usize = 140;
 
-/// Widest sparkline of a table, and the narrowest that still shows anything.
+/// Widths of a sparkline in a table in columns: the maximum, and the minimum that still shows anything.
 const SPARK: usize = 32;
 const LEAST_SPARK: usize = 6;
 
-/// The table, and whether it is the one with all figures.
+/// The table, and whether it contains all figures.
 pub(super) struct Laid {
     pub(super) text: String,
     pub(super) detailed: bool,
 }
 
-/// The table in at most `width` columns, of the workloads that were reached.
+/// The table, at most `width` columns wide, with the workloads that the run reached.
 pub(super) fn table(lookup: &Lookup<'_>, width: usize) -> Laid {
     let view = View { lookup, measure: Measure::of(lookup.record) };
     let (measured, not): (Vec<&Workload>, Vec<&Workload>) =
@@ -65,7 +65,7 @@ impl View<'_, '_> {
         self.lookup.arms().iter().any(|arm| self.cell(workload, arm).is_some_and(|c| c.trials > 0))
     }
 
-    /// Requests per second of each trial in block order.
+    /// Requests per second of each trial, in block order.
     fn rates(&self, workload: &Workload, arm: &Arm) -> Vec<Option<f64>> {
         let trials = self.lookup.trials.of_cell(&workload.id, &arm.id);
         trials.iter().map(|t| Some(t.iops()).filter(|rate| rate.is_finite())).collect()
@@ -84,7 +84,7 @@ impl View<'_, '_> {
         floor.map_or_else(|| NONE.to_owned(), |f| percent(f * 100.0))
     }
 
-    /// One in a hundred durable writes takes longer than this; database users know it by name.
+    /// The latency that 1 % of durable writes exceed; database users know it by this name.
     fn p99(cell: Option<&Cell>) -> String {
         let p99 = cell.filter(|c| c.trials > 0).and_then(|c| c.latency.p99_us);
         p99.map_or_else(|| NONE.to_owned(), latency)
@@ -123,7 +123,7 @@ fn by_workload(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
         for arm in &arms {
             let cell = view.cell(workload, arm);
             speeds.push(judged(cell));
-            // Under the number, not under its mark.
+            // Aligned with the number, not with its mark.
             cpu.push(view.cpu(workload, cell) + "  ");
         }
         add(&mut table, speeds);
@@ -137,7 +137,7 @@ fn by_workload(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
     table
 }
 
-/// Whether each write is on stable storage before the next.
+/// Whether each write must reach stable storage before the next one.
 fn is_durable(workload: &Workload) -> bool {
     workload.flush.as_deref() == Some("each-write")
 }
@@ -170,8 +170,8 @@ fn by_arm(view: &View<'_, '_>, workloads: &[&Workload]) -> Table {
     table
 }
 
-/// One row per arm with every figure, and its trials as a sparkline in the remaining columns; nothing if not
-/// even the figures fit.
+/// One row per arm with every figure. The remaining columns show its trials as a sparkline. `None` if not even
+/// the figures fit.
 fn detailed(view: &View<'_, '_>, workloads: &[&Workload], width: usize) -> Option<String> {
     let bare = widest(&text(&all_figures(view, workloads, None)));
     if bare > width {

@@ -1,4 +1,4 @@
-//! The table of openings: seconds from the passphrase to the first read, by format and PRF.
+//! The table of unlock times: seconds from the passphrase to the first read, by format and PRF.
 
 use cryptbench_answer::picture::unlock::{Unlock, part_words};
 use cryptbench_answer::quantity::{NONE, seconds};

@@ -1,4 +1,4 @@
-//! Two-sided bars per block size, one chart per arm with plain storage.
+//! Two-sided bars per block size, with one chart for each arm and plain storage.
 
 use cryptbench_answer::picture::bars;
 use cryptbench_answer::picture::bars::Row;
@@ -14,7 +14,7 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     let mut charts = Vec::new();
     for chart in &found {
         let of = if chart.title.is_empty() { String::new() } else { format!(", {}", chart.title) };
-        // With nothing to compare, only plain is drawn.
+        // Without an arm to compare, only plain storage is drawn.
         for arm in if chart.arms.len() > 1 { 1..chart.arms.len() } else { 0..1 } {
             let label = &chart.arms[arm].label;
             let caption = match arm {

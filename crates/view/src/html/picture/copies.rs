@@ -1,4 +1,4 @@
-//! Copies as bars of their speed and as the table that the dd script prints.
+//! Copies as bars that show their speed, and as the table that the dd script prints.
 
 use cryptbench_answer::picture::copies;
 use cryptbench_answer::picture::copies::Copy;

@@ -1,4 +1,4 @@
-//! Speed over the surface, one chart per arm with plain storage, and the figures as a table.
+//! Speed over the surface of a disk, with one chart for each arm and plain storage, and the figures as a table.
 
 use cryptbench_answer::picture::curve;
 use cryptbench_answer::picture::curve::ArmCurve;

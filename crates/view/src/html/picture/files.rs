@@ -1,4 +1,4 @@
-//! Small files as bars of files per second, and as a table.
+//! Small files as bars that show files per second, and as a table.
 
 use cryptbench_answer::picture::files;
 use cryptbench_answer::picture::files::{FileRow, Files, big_file_gain};

@@ -1,4 +1,4 @@
-//! The grid of tests, one chart per arm, with requests and response times in the table.
+//! The grid of tests, with one chart for each arm; the table also contains requests and response times.
 
 use cryptbench_answer::picture::grid;
 use cryptbench_answer::picture::grid::{Grid, GridCell};

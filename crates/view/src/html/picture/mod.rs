@@ -1,4 +1,4 @@
-//! The familiar picture of the record's profile as a section of the page, each with its table.
+//! The familiar picture for the record's profile, as a section of the page with its table.
 
 mod bars;
 mod copies;
@@ -17,7 +17,8 @@ use maud::{Markup, html};
 
 use super::{Figure, Part, Section, View, scrolling};
 
-/// The picture, if the record requests one and contains enough data, and the profile's own estimator.
+/// The picture, if the record requests one and contains enough data, and the figures of the profile's
+/// compatibility estimator.
 pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
     let form = view.record.plan.form();
     let picture = match form {
@@ -34,13 +35,13 @@ pub(super) fn sections(view: &View<'_>) -> impl Iterator<Item = Section> {
     picture.map(Picture::section).into_iter().chain(peers)
 }
 
-/// The parts of a picture.
+/// The parts of a familiar picture.
 struct Picture {
     heading: String,
     about: Markup,
     charts: Vec<Part>,
     table: Markup,
-    /// Arms for which there was no room.
+    /// Number of arms that were omitted for lack of space.
     left_out: usize,
 }
 
@@ -64,12 +65,12 @@ impl Picture {
     }
 }
 
-/// A folded table: the charts show the same.
+/// A folded table, because the charts show the same figures.
 pub(super) fn folded(summary: &str, table: &Markup) -> Markup {
     html! { details { summary { (summary) } (scrolling(summary, table)) } }
 }
 
-/// A table with one column of names and numbers in all others.
+/// A table with names in the first column and numbers in all others.
 pub(super) fn numbers(headings: &[String], rows: &[(String, Vec<String>)]) -> Markup {
     html! {
         table.numbers {

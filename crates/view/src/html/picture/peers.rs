@@ -1,4 +1,4 @@
-//! The profile's own estimator, by name, next to ours.
+//! The profile's compatibility estimator, with its name, next to our estimate.
 
 use cryptbench_answer::picture::peers::{Peers, peers, words};
 use cryptbench_answer::quantity::{NONE, percent, value_words};

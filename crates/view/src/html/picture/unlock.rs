@@ -1,4 +1,4 @@
-//! Openings of volumes as bars of seconds, and as a table with their parts.
+//! Times to unlock volumes as bars, and as a table that also shows their parts.
 
 use cryptbench_answer::picture::unlock;
 use cryptbench_answer::picture::unlock::{Unlock, part_words};

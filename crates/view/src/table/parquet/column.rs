@@ -1,4 +1,4 @@
-//! A column as Parquet's pages: which fields have a value, then the values, with a dictionary if they repeat.
+//! A column as Parquet pages: which fields have a value, then the values, with a dictionary if they repeat.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,15 @@ const SNAPPY: i32 = 1;
 pub(super) fn types(kind: Kind) -> (i32, Option<i32>) {
     match kind {
         Kind::Text => (6, Some(0)),
-        // The bits of an unsigned number, as in its annotation.
+        // The bits of an unsigned number, which the annotation also states.
         Kind::Integer => (2, Some(14)),
         Kind::Real => (5, None),
         Kind::Truth => (0, None),
     }
 }
 
-/// Appends the only chunk of a column to a file; returns its `ColumnChunk`, and its bytes before and after compression.
+/// Appends the only chunk of a column to a file. Returns the `ColumnChunk`, and its size in bytes before and
+/// after compression.
 pub(super) fn write<'a>(
     file: &mut Vec<u8>,
     name: &str,
@@ -85,7 +86,7 @@ pub(super) fn write<'a>(
     (Struct::default().i64(2, start).structure(3, meta), [plain_bytes, end - start])
 }
 
-/// A field in the encoding `PLAIN`, one byte for a Boolean; `None` if there is none.
+/// A field in the encoding `PLAIN`, which uses one byte for a Boolean; `None` for a missing value.
 fn plain(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::None => None,
@@ -96,7 +97,7 @@ fn plain(value: &Value) -> Option<Vec<u8>> {
     }
 }
 
-/// The different fields, and for each field its index among them; `None` if that would not be shorter.
+/// The distinct values, and for each field the index of its value; `None` if that would not be shorter.
 fn dictionary<'a>(kind: Kind, fields: &[&'a [u8]]) -> Option<(Vec<&'a [u8]>, Vec<u32>)> {
     if kind == Kind::Truth || fields.is_empty() {
         return None;
@@ -112,7 +113,7 @@ fn dictionary<'a>(kind: Kind, fields: &[&'a [u8]]) -> Option<(Vec<&'a [u8]>, Vec
     (words.len() <= fields.len() / 2).then_some((words, places))
 }
 
-/// Parquet's hybrid of runs and packed bits, whichever is shorter for all the values.
+/// Parquet's hybrid encoding: run lengths or packed bits, whichever is shorter for all the values.
 fn hybrid(values: &[u32], width: u32) -> Vec<u8> {
     let bytes = width.div_ceil(8) as usize;
     let runs = values.chunk_by(|a, b| a == b).flat_map(|run| {
@@ -124,7 +125,8 @@ fn hybrid(values: &[u32], width: u32) -> Vec<u8> {
     if runs.len() <= packed.len() { runs } else { packed }
 }
 
-/// The lowest `width` bits of each value, from the lowest bit of the first byte on, in whole groups of eight values.
+/// The lowest `width` bits of each value, packed from the lowest bit of the first byte, in groups of eight
+/// values.
 fn bit_packed(values: &[u32], width: u32) -> Vec<u8> {
     let mut bytes = vec![0_u8; values.len().div_ceil(8) * width as usize];
     for (i, value) in values.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The tables of CSV as Apache Parquet (github.com/apache/parquet-format): one row group, every column optional and in one
-//! page, compressed with Snappy.
+//! The tables of CSV as Apache Parquet (github.com/apache/parquet-format). Files have one row group; every
+//! column is optional, has one page, and is compressed with Snappy.
 
 mod column;
 mod thrift;
@@ -19,14 +19,15 @@ pub fn render(report: &Report<'_>, rows: Rows) -> Vec<u8> {
     file(&table(stored, &lookup.cells, rows), rows, &stored.program_version)
 }
 
-/// Collects the rows of many records for one file: those of [`render`], after text columns that identify the record.
+/// Collects the rows of many records for one file: the columns of [`render`], preceded by text columns that
+/// identify the record.
 pub struct Gathered {
     rows: Rows,
     table: Table,
 }
 
 impl Gathered {
-    /// The rows of one record, each with `lead` in front of its own columns.
+    /// The rows of one record, with the columns `lead` before its own.
     pub fn of(record: &Record, cells: &[Cell], rows: Rows, lead: &[(&'static str, &str)]) -> Self {
         let own = table(record, cells, rows);
         let names = lead.iter().map(|(name, _)| (*name, Kind::Text));
@@ -41,7 +42,7 @@ impl Gathered {
         Self { rows, table }
     }
 
-    /// Adds the rows of another record, gathered with the same columns.
+    /// Adds the rows of another record, which must have the same columns.
     ///
     /// # Panics
     /// If the columns differ.
@@ -60,7 +61,7 @@ impl Gathered {
         self.table.rows.is_empty()
     }
 
-    /// The bytes of a file, whose writer is `version` of this program.
+    /// The bytes of a file that states `version` of this program as its writer.
     pub fn file(&self, version: &str) -> Vec<u8> {
         file(&self.table, self.rows, version)
     }

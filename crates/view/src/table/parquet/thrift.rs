@@ -1,6 +1,6 @@
-//! Thrift's compact protocol (thrift/doc/specs/thrift-compact-protocol.md), in which Parquet's headers are written.
+//! Thrift's compact protocol (thrift/doc/specs/thrift-compact-protocol.md), which Parquet uses for its headers.
 
-/// A struct under construction; its fields are added by ascending number.
+/// A struct under construction. Its fields must be added in ascending order of their numbers.
 #[derive(Default)]
 pub(super) struct Struct {
     bytes: Vec<u8>,
@@ -58,7 +58,7 @@ impl Struct {
     }
 }
 
-/// A number of any size in groups of seven bits, the lowest first.
+/// A number of any size, in groups of seven bits, lowest group first.
 pub(super) fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value > 0x7f {
@@ -69,7 +69,7 @@ pub(super) fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-/// Short for numbers near 0, including negative ones.
+/// A short encoding for numbers near 0, including negative ones.
 fn zigzag(value: i64) -> Vec<u8> {
     varint(((value << 1) ^ (value >> 63)).cast_unsigned())
 }

@@ -12,7 +12,7 @@ pub(super) fn table(record: &Record, cells: &[Cell]) -> Table {
 }
 
 fn row(keys: &Keys<'_>, confidence: f64, cell: &Cell) -> Fields {
-    // A cell without trials has zeros that were not measured.
+    // The values of a cell without trials are zeros that were not measured.
     let measured = |value: f64| (cell.trials > 0).then_some(value);
     let mut row = keys.row(&cell.workload, &cell.arm);
     row.integer("trials", Some(cell.trials));
@@ -63,13 +63,13 @@ fn percent(verdict: &Verdict) -> Option<f64> {
 
 fn pairs_needed(verdict: &Verdict) -> Option<u32> {
     match verdict {
-        // More than can be counted is not a number of pairs.
+        // The maximum value means that the number of pairs is too large to count.
         Verdict::Inconclusive { more_pairs } => Some(*more_pairs).filter(|n| *n < u32::MAX),
         _ => None,
     }
 }
 
-/// A cell of nothing.
+/// A cell that contains nothing.
 fn blank() -> Cell {
     Cell {
         workload: String::new(),

@@ -1,4 +1,4 @@
-//! The columns that identify run, workload and arm of a row, the same in every table.
+//! The columns that identify the run, the workload and the arm of a row. They are the same in every table.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The name in the JSON.
+    /// The identifying fields of a row.
     pub(super) fn row(&self, workload: &str, arm: &str) -> Fields {
         let (w, a) = (self.workloads.get(workload).copied(), self.arms.get(arm).copied());
         let mut row = Fields::default();

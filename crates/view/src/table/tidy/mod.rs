@@ -1,6 +1,7 @@
-//! A record as flat tables for other programs: one row per measured trial, or one per cell.
+//! A record as flat tables for other programs: one row per measured trial or per cell.
 //!
-//! Each row is written field by field with name and kind, and every tabular format writes the same columns.
+//! Rows are built field by field, each with a name and a type, and every tabular format writes the same
+//! columns.
 
 mod cells;
 mod key;
@@ -11,13 +12,13 @@ use cryptbench_record::{Cell, Record};
 /// The rows of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// One row for each measured trial, in the order in which they ran; discarded trials have none.
+    /// One row for each measured trial, in the order in which they ran; discarded trials are omitted.
     Trials,
     /// One row for each workload and arm: medians, estimate with its interval, verdict.
     Cells,
 }
 
-/// The type of the fields of a column.
+/// The type of a column's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// UTF-8.
@@ -41,16 +42,16 @@ pub(crate) enum Value {
     Truth(bool),
 }
 
-/// The name of a column: lower case, with the unit at its end, if any.
+/// The name of a column, in lower case and with its unit, if any, at the end.
 type Name = &'static str;
 
-/// A table: its columns, and the fields of each row in their order.
+/// A table: its columns, and the fields of each row in the same order.
 pub(crate) struct Table {
     pub(crate) columns: Vec<(Name, Kind)>,
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-/// The table of `rows` of a record with its cells.
+/// The table of a record and its cells that has the rows `rows`.
 pub(crate) fn table(record: &Record, cells: &[Cell], rows: Rows) -> Table {
     match rows {
         Rows::Trials => trials::table(record),
@@ -74,7 +75,7 @@ impl Fields {
         self.push(name, Kind::Integer, value.map(|v| Value::Integer(v.into())));
     }
 
-    /// Values that are not finite stay empty, because other programs may not accept them.
+    /// Values that are not finite are left empty, because other programs may not accept them.
     fn real(&mut self, name: Name, value: Option<f64>) {
         self.push(name, Kind::Real, value.filter(|v| v.is_finite()).map(Value::Real));
     }
@@ -89,7 +90,7 @@ impl Fields {
     }
 }
 
-/// A table of rows with the same columns, which `blank` provides if there are no rows.
+/// A table of rows with the same columns. If there are no rows, `blank` provides the columns.
 fn collect(blank: Fields, rows: impl Iterator<Item = Fields>) -> Table {
     Table { columns: blank.columns, rows: rows.map(|row| row.values).collect() }
 }

@@ -81,8 +81,8 @@ fn threads(row: &mut Fields, threads: Option<&Threads>) {
     row.integer("helper_involuntary_switches", threads.and_then(|t| t.involuntary_switches));
 }
 
-/// The requests that reached the disk: raw counts, which include ramps and the ends of slices, and the figures
-/// derived from them.
+/// The requests that reached the disk: the raw counts, which include ramps and the ends of slices, and the
+/// figures derived from them.
 fn disk(row: &mut Fields, measured: &Observation, is_disturbed: Option<bool>) {
     let (disk, while_measured) = (measured.disk.as_ref(), measured.disk_while_measured());
     row.real("disk_span_s", disk.map(|d| d.span_s));

@@ -11,10 +11,10 @@ use super::super::layout::{
 };
 use super::{Detail, wrap};
 
-/// Maximum length of a choice's name on one line, in columns.
+/// Maximum length in columns of a choice's name on one line.
 const HEADING: usize = 13;
 
-/// The additional columns for which there is room.
+/// The additional columns that fit.
 #[derive(Clone, Copy)]
 struct Shown<'c> {
     before: &'c [Beside],
@@ -23,7 +23,7 @@ struct Shown<'c> {
     gap: u16,
 }
 
-/// The table with its legend, in at most `width` columns.
+/// The table with its legend, at most `width` columns wide.
 pub(super) fn text(columns: &Columns, record: &Record, width: usize, detail: Detail) -> String {
     let Columns { before, behind, .. } = columns;
     let before = if detail.plain_speed { &before[..] } else { &[] };
@@ -49,12 +49,12 @@ pub(super) fn text(columns: &Columns, record: &Record, width: usize, detail: Det
     }
 }
 
-/// The common unit of all columns of figures; if each has its own name, the corner states it.
+/// The unit of all columns of figures; if each has its own name, the name is in the corner.
 fn title(columns: &Columns) -> Option<String> {
     columns.title.as_ref().map(|title| format!("{}, % of plain", clean(title)))
 }
 
-/// The table below a title that ends where the last choice ends.
+/// The table, below a title that is aligned with the right side of the last choice.
 fn titled(columns: &Columns, shown: Shown<'_>) -> String {
     let table = table(columns, shown);
     let Some(title) = title(columns) else { return drawn(&table) };
@@ -94,11 +94,12 @@ fn table(columns: &Columns, shown: Shown<'_>) -> Table {
     table
 }
 
-/// Widths of the gap between two columns: usually, and if there is no room even for the legend.
+/// Widths of the gap between two columns: the usual one, and the one used if otherwise not even the legend
+/// would fit.
 const GAP: u16 = 2;
 const NARROW_GAP: u16 = 1;
 
-/// `51 ±3 ▼`: figures, spreads and marks of one column, aligned below each other.
+/// `51 ±3 ▼`: the figures, spreads and marks of one column, aligned with each other.
 fn aligned(values: &[Value]) -> Vec<String> {
     let parts: Vec<(String, String)> = values
         .iter()
@@ -112,7 +113,7 @@ fn aligned(values: &[Value]) -> Vec<String> {
     let widest = |of: fn(&(String, String)) -> &str| {
         parts.iter().map(|p| textwrap::core::display_width(of(p))).max().unwrap_or(0)
     };
-    // `cache` has no spread and may use its column.
+    // `cache` does not have a spread and may use the space of that column.
     let figures = parts.iter().filter(|p| !p.1.is_empty());
     let figure = figures.map(|p| p.0.chars().count()).max().unwrap_or(1);
     let spread = widest(|p| &p.1);

@@ -1,4 +1,4 @@
-//! Choices in rows, the fastest first.
+//! Choices in rows, fastest first.
 
 use cryptbench_answer::figure::{Ladder, Mark, Rung, Value};
 use cryptbench_answer::quantity::{NO_BREAK, NONE, cpu, fraction, kept_spread, percent_digits};
@@ -8,16 +8,17 @@ use cryptbench_record::Record;
 use super::super::layout::{add, clean, fitted, unruled, widest};
 use super::{Detail, wrap};
 
-/// Percents below which a mean has a decimal: means differ by less than individual figures.
+/// Percentages below which a mean is shown with a decimal, because means differ by less than individual
+/// figures.
 const FINE_BELOW: f64 = 19.95;
 
-/// A mean whose interval spans this factor is too uncertain to use.
+/// A mean whose interval spans at least this factor is too uncertain to use.
 const UNCERTAIN: f64 = 1.5;
 
 /// Maximum number of choices on a screen.
 const MOST_RUNGS: usize = 14;
 
-/// The ranking with its legend, in at most `width` columns.
+/// The ranking with its legend, at most `width` columns wide.
 pub(super) fn text(ladder: &Ladder<'_>, record: &Record, width: usize, detail: Detail) -> String {
     let shown = ladder.rungs.iter().take(MOST_RUNGS);
     let rungs: Vec<&Rung<'_>> = shown.chain(&ladder.floor).collect();
@@ -75,7 +76,7 @@ fn family(rung: &Rung<'_>) -> String {
     format!("{family}{}", if rung.avoid { '!' } else { ' ' })
 }
 
-/// The means with their spreads, aligned below each other.
+/// The means with their spreads, aligned with each other.
 fn means(rungs: &[&Rung<'_>]) -> Vec<String> {
     let parts: Vec<(String, String)> = rungs
         .iter()

@@ -1,5 +1,5 @@
-//! The answer on one screen: headline, figures, what to use and to avoid, open questions, and where to find
-//! more.
+//! The answer on one screen: headline, figures, what to use and what to avoid, open questions, and where to
+//! find more.
 
 mod columns;
 mod ladder;
@@ -13,27 +13,27 @@ use cryptbench_answer::figure::Figure;
 
 use super::{Style, paint, wrap};
 
-/// Number of lines on a screen, and on one with a ranking.
+/// Number of lines on a screen, and on a screen with a ranking.
 const SCREEN: usize = 24;
 const RANKED: usize = 35;
 
-/// Width of the names of sections, and indent of the lines below them.
+/// Width of the section names, and indent of the lines below them.
 const SECTION: usize = 7;
 
-/// The reader's surroundings, which a record does not contain.
+/// Facts about the reader's surroundings, which a record does not contain.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outlook<'a> {
-    /// The directory in which commands will be typed.
+    /// The directory in which the user will type commands.
     pub here: Option<&'a Path>,
     /// The command that prints all figures.
     pub full: &'a str,
-    /// The location of the page.
+    /// The location of the HTML page.
     pub page: Option<&'a str>,
-    /// The directory of the run, as a word of a command.
+    /// The run directory, quoted for use in a command.
     pub run: Option<&'a str>,
 }
 
-/// The parts that are omitted first if there is little room, and how much is shown on where to find more.
+/// The parts that are omitted first if space is limited, and how much is shown about where to find more.
 #[derive(Clone, Copy)]
 struct Detail {
     legend: bool,
@@ -48,7 +48,7 @@ enum More {
     Nothing,
 }
 
-/// From all to the least.
+/// The levels, from the most to the fewest parts.
 const DETAILS: [Detail; 5] = [
     Detail { legend: true, plain_speed: true, more: More::All },
     Detail { legend: false, plain_speed: true, more: More::All },
@@ -57,10 +57,12 @@ const DETAILS: [Detail; 5] = [
     Detail { legend: false, plain_speed: false, more: More::Nothing },
 ];
 
-/// Width, in columns, below which everything wraps: what to use and open questions are then never left out.
+/// In terminals with fewer columns than this, everything wraps. What to use and open questions are then never
+/// omitted.
 const NARROW: usize = 80;
 
-/// The answer as text, ending with a newline: at most 24 lines in 80 columns, or 35 if systems are ranked.
+/// The answer as text, with a newline at the end: at most 24 lines in 80 columns, or 35 lines if systems are
+/// ranked.
 pub fn render(report: &Report<'_>, style: Style, outlook: Outlook<'_>) -> String {
     let width = style.columns();
     let Report { record, answer, .. } = report;
@@ -75,7 +77,7 @@ pub fn render(report: &Report<'_>, style: Style, outlook: Outlook<'_>) -> String
             Figure::Nothing => String::new(),
         };
         let figure = if figure.is_empty() { figure } else { format!("\n{figure}\n") };
-        // Assumes that much is omitted; the number is known only later.
+        // Reserves space for the largest number of omitted entries, because the actual number is not known yet.
         let longest = more(outlook, usize::MAX, detail.more, width).lines().count();
         let used = headline.lines().count() + figure.lines().count() + 1 + longest;
         (figure, detail, used)
@@ -97,7 +99,7 @@ pub fn render(report: &Report<'_>, style: Style, outlook: Outlook<'_>) -> String
     )
 }
 
-/// Headline and what to use, ending with a newline.
+/// Headline and what to use, with a newline at the end.
 pub fn brief(report: &Report<'_>, style: Style) -> String {
     let width = style.columns();
     let answer = &report.answer;
@@ -109,7 +111,7 @@ pub fn brief(report: &Report<'_>, style: Style) -> String {
     paint::paint(&text, style.colour)
 }
 
-/// Number of lines that are never left out in a narrow terminal.
+/// Number of lines that are never omitted in a narrow terminal.
 fn always(answer: &Answer<'_>, outlook: Outlook<'_>, width: usize) -> usize {
     let Outlook { here, run, .. } = outlook;
     let open = answer.open.iter().map(|open| open.line_of(here, run));
@@ -121,25 +123,26 @@ fn headline(answer: &Answer<'_>, width: usize) -> String {
     wrap(&answer.headline.join(" "), "", "", width)
 }
 
-/// One line of a section, wrapped; the section's name precedes its first line.
+/// One entry of a section, wrapped. The first entry is preceded by the section's name.
 fn entry(section: &str, text: &str, is_first: bool, width: usize) -> String {
     let name = if is_first { section } else { "" };
     wrap(text, &format!("{name:SECTION$}"), &" ".repeat(SECTION), width)
 }
 
-/// Places of sections.
+/// Indices of sections.
 const TAKE: usize = 0;
 const OPEN: usize = 3;
 
-/// The sections, in the remaining lines.
+/// The sections that fit into the remaining lines.
 struct Sections {
     text: String,
-    /// Entries for which there was no room.
+    /// Number of entries that did not fit.
     left_out: usize,
 }
 
 impl Sections {
-    /// What to use comes before everything else, and then the first entry of each section before the second of any.
+    /// Fills the available lines: first with what to use, then with the first entry of each section, then with
+    /// the second entries.
     fn chosen(answer: &Answer<'_>, outlook: Outlook<'_>, width: usize, room: usize) -> Self {
         let Outlook { here, run, .. } = outlook;
         let open: Vec<String> = answer.open.iter().map(|open| open.line_of(here, run)).collect();
@@ -152,7 +155,7 @@ impl Sections {
         let is_narrow = width < NARROW;
         let most = sections.iter().map(|(_, all)| all.len()).max().unwrap_or(0);
         let take = (0..answer.take.len()).map(|i| (0, i));
-        // In a narrow terminal, all open questions come before what to avoid and before the reasons.
+        // In a narrow terminal, all open questions come before what to avoid and the reasons.
         let first = (0..if is_narrow { open.len() } else { 0 }).map(|i| (OPEN, i));
         let others = (0..most).flat_map(|i| (1..sections.len()).map(move |section| (section, i)));
         let others = first.chain(others.filter(|(section, _)| !is_narrow || *section != OPEN));
@@ -181,7 +184,7 @@ impl Sections {
     }
 }
 
-/// Where to find everything; the path of the page is never broken.
+/// Where to find more; the path of the page is never broken across lines.
 fn more(outlook: Outlook<'_>, left_out: usize, what: More, width: usize) -> String {
     if what == More::Nothing {
         return String::new();

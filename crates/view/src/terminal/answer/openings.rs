@@ -1,4 +1,4 @@
-//! The unlock times of volumes.
+//! The times to unlock volumes.
 
 use cryptbench_answer::opening::OpeningRow;
 use cryptbench_answer::quantity::{NONE, fraction};
@@ -10,7 +10,7 @@ use super::wrap;
 /// Maximum number of volumes on a screen.
 const MOST: usize = 12;
 
-/// The table in at most `width` columns.
+/// The table, at most `width` columns wide.
 pub(super) fn text(rows: &[OpeningRow], record: &Record, width: usize) -> String {
     let interval = format!("{} interval", fraction(record.plan.confidence));
     let headings = ["", "opens in", &interval, "key derivation"].map(str::to_owned);

@@ -1,4 +1,5 @@
-//! Everything about one cell: its trials, its estimate, the reason for the verdict, and what would settle it.
+//! Everything about one cell: its trials, its estimate, the reason for the verdict, and what would settle an
+//! open one.
 
 mod query;
 mod reason;
@@ -20,11 +21,11 @@ use super::layout::{add, clean, empty, fitted};
 use super::{Style, paint, wrap};
 pub use query::NoSuchCell;
 
-/// Everything about the cell that `cell` names, ending with a newline: `WORKLOAD` or `WORKLOAD/ARM`, each an
-/// identifier, a label or a part of one. Without an arm, describes all arms of the workload.
+/// Everything about one cell as text with a newline at the end. `cell` is `WORKLOAD` or `WORKLOAD/ARM`, each
+/// given as an identifier, a label or a part of one. Without an arm, describes all arms of the workload.
 ///
 /// # Errors
-/// [`NoSuchCell`], with the choices, if nothing or more than one thing has this name.
+/// [`NoSuchCell`], with the choices, if no workload or arm has this name, or several do.
 pub fn explain(report: &Report<'_>, cell: &str, style: Style) -> Result<String, NoSuchCell> {
     let Report { record, lookup, names, .. } = report;
     let (workload, arm) = query::find(record, names, cell)?;
@@ -45,7 +46,7 @@ pub fn explain(report: &Report<'_>, cell: &str, style: Style) -> Result<String, 
             parts.push(held_back(arm, binding, width));
         }
     }
-    // An interrupted run did not reach some workloads: their tables would consist of headings.
+    // An interrupted run did not reach some workloads, whose tables would consist only of headings.
     if shown.iter().any(|arm| !lookup.trials.of_cell(&workload.id, &arm.id).is_empty()) {
         parts.push(latencies(lookup, workload, &shown, width));
         parts.push(costs(lookup, workload, &shown, width));
@@ -83,7 +84,7 @@ fn title(lookup: &Lookup<'_>, workload: &Workload, width: usize) -> String {
     format!("{}\n{}", wrap(&first, "", "  ", width), wrap(&second, "", "  ", width))
 }
 
-/// The verdict of one arm, and every number that it is based on.
+/// The verdict for one arm, and every number on which it is based.
 fn judgement(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -124,14 +125,14 @@ fn judgement(
     lines.join("\n")
 }
 
-/// How the speed of one arm arises.
+/// What limits the speed of one arm.
 fn held_back(arm: &Arm, binding: &Binding, width: usize) -> String {
     let title = format!("What limits {}:", clean(&arm.label));
     let lines = chain(binding).into_iter().map(|line| wrap(&line, "  ", "    ", width));
     std::iter::once(wrap(&title, "", "  ", width)).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// Latency percentiles of each arm: medians over its trials, and the largest of all requests.
+/// Latency percentiles of each arm: medians over its trials, and the maximum over all requests.
 fn latencies(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usize) -> String {
     let mut table = empty(["", "mean", "p50", "p99", "p99.9", "largest"].map(str::to_owned).into());
     for arm in arms {
@@ -157,7 +158,7 @@ fn latencies(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usi
     format!("{}\n{}", wrap(title, "", "  ", width), fitted(table, width))
 }
 
-/// Rates, CPU time and the bytes transferred by the device.
+/// Rates, CPU time, and the bytes that the device transferred.
 fn costs(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usize) -> String {
     let headings = [
         "",
@@ -195,7 +196,7 @@ fn costs(lookup: &Lookup<'_>, workload: &Workload, arms: &[&Arm], width: usize) 
     format!("{}\n{}", wrap(title, "", "  ", width), fitted(table, width))
 }
 
-/// Requests that the device counted per request that was issued, over all trials.
+/// Number of requests that the device counted for each issued request, over all trials.
 fn device_requests(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<f64> {
     let trials = lookup.trials.of_cell(&workload.id, &arm.id);
     let moved: Option<u64> =
@@ -204,7 +205,7 @@ fn device_requests(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Optio
     (issued > 0).then_some(moved? as f64 / issued as f64)
 }
 
-/// A fraction's confidence, for interval headings.
+/// The confidence level for the headings of intervals.
 fn confidence(lookup: &Lookup<'_>) -> String {
     fraction(lookup.record.plan.confidence)
 }

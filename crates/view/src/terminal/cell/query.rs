@@ -5,7 +5,7 @@ use std::fmt;
 use cryptbench_answer::names::Names;
 use cryptbench_record::{Arm, Record, Workload};
 
-/// No cell, or more than one, matches this name; lists the choices.
+/// No cell, or more than one, matches this name. Lists the choices.
 #[derive(Debug)]
 pub struct NoSuchCell {
     what: &'static str,
@@ -31,13 +31,13 @@ impl fmt::Display for NoSuchCell {
 
 impl std::error::Error for NoSuchCell {}
 
-/// Something with an identifier, a label, and a name in a plan.
+/// An object in a plan that has an identifier, a label and a name.
 trait Named {
     fn id(&self) -> &str;
     fn label(&self) -> &str;
     fn name<'a>(&'a self, names: &'a Names) -> &'a str;
 
-    /// The label that the record has for it.
+    /// The label that the record stores for it.
     fn stored<'a>(&'a self, names: &'a Names) -> &'a str {
         names.label_of(self.name(names)).unwrap_or(self.label())
     }
@@ -72,8 +72,8 @@ impl Named for Arm {
     }
 }
 
-/// The workload, and the arm if one is given. Identifiers and labels may contain slashes themselves: the whole
-/// text is tried as a workload first, then every way to split it.
+/// The workload, and the arm if one is given. Identifiers and labels can contain slashes, so the whole text is
+/// tried as a workload first, and then every way to split it.
 pub(super) fn find<'r>(
     record: &'r Record,
     names: &Names,
@@ -100,7 +100,8 @@ pub(super) fn find<'r>(
     Err(first.unwrap_or_else(|| refused("workload", asked, &plan.workloads, false)))
 }
 
-/// The one with this name: by its identifier, its label or its name, by all words of the name, or by parts of words.
+/// The object with this name: compares its identifier, its label and its name, then all words of the name, and
+/// then parts of words.
 fn pick<'r, T: Named>(
     what: &'static str,
     all: &'r [T],
@@ -113,7 +114,7 @@ fn pick<'r, T: Named>(
         return Ok(exact);
     }
     let wanted: Vec<String> = words(asked);
-    // A number or a date is never meant as a part of a name.
+    // A number or a date is never accepted as a part of a name.
     if !wanted.concat().chars().any(char::is_alphabetic) {
         return Err(refused(what, asked, all, false));
     }

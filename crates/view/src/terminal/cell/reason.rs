@@ -1,4 +1,4 @@
-//! The numbers under a verdict, the rule that gave the word, and what would settle an open one.
+//! The numbers behind a verdict, the rule that led to it, and what would settle an open one.
 
 use cryptbench_answer::quantity::{duration, fraction, kept_percent, percent, thousands};
 use cryptbench_estimate::comparison::{as_ratio, sound_estimate};
@@ -10,14 +10,14 @@ use cryptbench_stats::{FAMILY_LEVEL, PairedEstimate, pairs_needed, trimmed_mean}
 
 use super::confidence;
 
-/// The pairs of a cell in the log domain.
+/// The pairs of a cell on the log scale.
 pub(super) struct Evidence {
     estimate: PairedEstimate,
-    /// Cells of this arm over which Holm corrects.
+    /// Number of this arm's cells for which Holm's method corrects.
     tests: usize,
 }
 
-/// The basis of a cell's estimate; nothing for plain itself and for too few pairs.
+/// The basis of a cell's estimate; `None` for plain storage itself, or if there are too few pairs.
 pub(super) fn evidence(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -31,7 +31,7 @@ pub(super) fn evidence(
     Some(Evidence { estimate, tests: lookup.cells.iter().filter(of_arm).count() })
 }
 
-/// Name and words of each number.
+/// Name and text of each number.
 pub(super) fn numbers(
     lookup: &Lookup<'_>,
     cell: &Cell,
@@ -56,8 +56,8 @@ pub(super) fn numbers(
     numbers
 }
 
-/// The estimate from the slices without the extremes of each trial. It does not affect verdicts: it shows
-/// whether a few stalls cause the figure.
+/// The estimate from the slices of each trial without the extremes. It does not affect verdicts, but shows
+/// whether a few stalls cause the difference.
 pub(super) fn middle_of_slices(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -75,7 +75,8 @@ pub(super) fn middle_of_slices(
     ))
 }
 
-/// Requests per second over the slices of a trial without the slowest and the fastest tenth; no number for fewer than ten.
+/// Requests per second over the slices of a trial without the slowest and the fastest tenth; NaN if there are
+/// fewer than ten slices.
 fn middle_rate(trial: &Trial) -> f64 {
     const LEAST: usize = 10;
     let rates: Vec<f64> =
@@ -118,14 +119,14 @@ fn p_words(p: f64) -> String {
     }
 }
 
-/// Whether the file system compressed the written data of a cell.
+/// Whether the file system compressed the data written in a cell.
 fn is_compressed(lookup: &Lookup<'_>, cell: &Cell) -> bool {
     let record = lookup.record;
     let workload = record.plan.workloads.iter().find(|w| w.id == cell.workload);
     workload.is_some_and(|w| record.target.compresses(w))
 }
 
-/// The rule that gave the verdict, with this cell's numbers.
+/// The rule that led to the verdict, with the numbers of this cell.
 pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>) -> Option<String> {
     let noise = fraction(cell.noise_of_mean.unwrap_or(0.0));
     let margin = fraction(lookup.record.plan.margin());
@@ -184,7 +185,7 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
     })
 }
 
-/// Why nothing is claimed.
+/// Why no claim is made.
 fn unclaimed(cell: &Cell, evidence: &Evidence) -> String {
     let p_holm = cell.kept.map_or(1.0, |k| k.p_holm);
     if p_holm >= FAMILY_LEVEL {
@@ -198,7 +199,7 @@ fn unclaimed(cell: &Cell, evidence: &Evidence) -> String {
     )
 }
 
-/// The steps that would settle an open verdict; nothing if it is settled.
+/// What to do to settle an open verdict; `None` if it is settled.
 pub(super) fn settle(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -246,10 +247,10 @@ pub(super) fn settle(
     })
 }
 
-/// The time for this many pairs at the current speed; empty if that is unknown.
+/// The time that this number of pairs takes at the current speed; empty if that is unknown.
 fn time_of(lookup: &Lookup<'_>, workload: &Workload, pairs: u32) -> String {
     let record = lookup.record;
-    // From the start of one trial to the start of the next, including preparations and pauses.
+    // The time between the starts of two trials, including preparations and pauses.
     let mut began: Vec<f64> = record.trials.iter().map(|t| t.at_s).collect();
     began.sort_by(f64::total_cmp);
     let between: Vec<f64> = began.windows(2).map(|w| w[1] - w[0]).collect();

@@ -10,7 +10,7 @@ use super::super::layout::{add, clean, cut, empty, fitted, heading, left, right,
 use super::super::spark::{range, sparkline};
 use super::wrap;
 
-/// Maximum width of a sparkline, and the minimum width that still leaves room for the numbers.
+/// Maximum width of a sparkline in columns, and the minimum width next to the numbers.
 const MOST_COLUMNS: usize = 100;
 const LEAST_COLUMNS: usize = 8;
 
@@ -22,13 +22,13 @@ type Blocks = BTreeMap<u32, Point>;
 
 #[derive(Clone, Copy)]
 struct Point {
-    /// Requests per second: the compared quantity.
+    /// Requests per second, which is the quantity that is compared.
     rate: f64,
-    /// The figure that people quote; it may be a time.
+    /// The figure that is usually quoted; it may be a time.
     headline: f64,
 }
 
-/// The speed of each trial of each arm, as a line of blocks, all on one scale.
+/// The speed of each trial, as a line of block characters for each arm, all on one scale.
 pub(super) fn sparks(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -44,7 +44,7 @@ pub(super) fn sparks(
     let ranges: Vec<String> = arms.iter().map(|(_, of)| slowest_to_fastest(workload, of)).collect();
     let widest_of = |texts: &[String]| texts.iter().map(|t| widest(t)).max().unwrap_or(0);
     let first = widest_of(&names).min(width / 3);
-    // In a narrow terminal the numbers are in the list below.
+    // In a narrow terminal, the numbers are in the list below.
     let shown = width >= first + widest_of(&ranges) + 4 + LEAST_COLUMNS;
     let last = if shown { widest_of(&ranges) + 2 } else { 0 };
     let room = width.saturating_sub(first + last + 2).clamp(1, MOST_COLUMNS);
@@ -68,7 +68,7 @@ fn slowest_to_fastest(workload: &Workload, blocks: &Blocks) -> String {
     format!("{} to {}", words(slowest), words(fastest))
 }
 
-/// Every trial by block: the headline of each arm, and its share of plain speed in that block.
+/// Every trial by block: the headline figure of each arm, and its share of plain speed in that block.
 pub(super) fn list(
     lookup: &Lookup<'_>,
     workload: &Workload,
@@ -113,7 +113,7 @@ pub(super) fn list(
         table
     };
     let with_speeds = table(true);
-    // Broken into letters it would be unreadable.
+    // If words had to be broken, the table would be unreadable.
     let (title, table) = match widest(&text(&with_speeds)) <= width {
         true => {
             ("Every measured trial, and its % of the plain trials of the same repeat:", with_speeds)
@@ -129,7 +129,7 @@ pub(super) fn list(
     lines.join("\n")
 }
 
-/// The trials of each arm by block, and the blocks in which any of them ran.
+/// The trials of each arm by block, and the blocks in which any arm ran.
 fn by_block<'a>(
     lookup: &Lookup<'_>,
     workload: &Workload,
