@@ -52,7 +52,7 @@ pub enum CipherError {
         known: Vec<&'static str>,
     },
     /// The digest of an ESSIV hash cannot serve as a key of the cipher.
-    #[error("ESSIV with {hash} makes keys of {bytes} bytes, which {cipher} does not take")]
+    #[error("ESSIV with {hash} produces keys of {bytes} bytes, which {cipher} does not accept")]
     EssivKey {
         /// Name of the cipher.
         cipher: &'static str,
@@ -62,7 +62,7 @@ pub enum CipherError {
         bytes: usize,
     },
     /// The key length is not one that a dm-crypt cipher accepts in this mode.
-    #[error("{cipher}-{mode} takes keys of {} bytes, got {actual}", list(expected))]
+    #[error("{cipher}-{mode} needs keys of {} bytes, got {actual}", list(expected))]
     DmCryptKeyLength {
         /// Name of the cipher.
         cipher: &'static str,
@@ -74,7 +74,7 @@ pub enum CipherError {
         actual: usize,
     },
     /// dm-crypt supports the mode only for 512-byte data units.
-    #[error("{mode} takes data units of 512 bytes, not of {bytes}")]
+    #[error("{mode} supports only data units of 512 bytes, not of {bytes}")]
     DmCryptUnit {
         /// The requested mode.
         mode: String,

@@ -40,7 +40,7 @@ pub enum Tier {
 
 /// The value of `CRYPTBENCH_CPU` is not the name of a tier.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{VARIABLE}=`{value}` names no CPU tier (known: {})", Tier::ALL.map(Tier::as_str).join(", "))]
+#[error("{VARIABLE}=`{value}` is not a CPU tier (known: {})", Tier::ALL.map(Tier::as_str).join(", "))]
 pub struct CpuError {
     /// The value as found, lossily decoded.
     pub value: String,

@@ -9,7 +9,7 @@ use cryptbench_text::shown;
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// No built-in model has this name.
-    #[error("{0}; or name the path of a .toml file")]
+    #[error("{0}; or specify the path of a .toml file")]
     Unknown(Unknown),
     /// The file cannot be read.
     #[error("cannot read {}", shown(path))]

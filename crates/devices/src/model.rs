@@ -372,7 +372,7 @@ mod tests {
             x is not a device model: disc.rotations_per_minute is not a positive number
             x is not a device model: line 18: unknown field `disk`, expected one of `name`, `about`, `capacity_bytes`, `surface`, `seed`, `interface`, `disc`, `hybrid`, `flash`, `sources`
             x is not a device model: disc: seeks must take a finite time that does not fall with the distance
-            unknown device model "hdd"; known: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme; or name the path of a .toml file
+            unknown device model "hdd"; known: hdd-7200, hdd-laptop, sshd, sata-ssd, sata-mlc, usb-flash, sd-card, nvme; or specify the path of a .toml file
             "#);
         assert!(Model::named_or_file(Path::new("/nowhere/model.toml")).is_err());
     }

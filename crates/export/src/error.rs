@@ -30,7 +30,10 @@ pub enum ExportError {
         minor: u32,
     },
     /// A file of the mount is still open, or something is mounted on it.
-    #[error("{} is in use; close what is open there, or stop the server to detach it", shown(path))]
+    #[error(
+        "{} is in use; close the files that are open there, or stop the server to detach it",
+        shown(path)
+    )]
     Busy {
         /// The mount point.
         path: PathBuf,

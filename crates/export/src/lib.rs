@@ -54,6 +54,6 @@ pub const SERVING: [&str; 3] = ["fuse-", "nbd", "export"];
 #[cfg(windows)]
 pub fn not_here() -> ExportError {
     ExportError::Option(
-        "no volume is served on Windows, where FUSE and NBD have no place".to_owned(),
+        "volumes cannot be served on Windows, which supports neither FUSE nor NBD".to_owned(),
     )
 }

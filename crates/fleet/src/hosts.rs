@@ -25,7 +25,10 @@ pub fn expand(list: &str) -> Result<Vec<String>, FleetError> {
                 text.parse::<usize>().ok().filter(|_| is_number)
             };
             let (Some(from), Some(to)) = (number(first), number(last)) else {
-                return Err(unfit(&part, "its range is not of numbers, such as [01-16,20]"));
+                return Err(unfit(
+                    &part,
+                    "its range does not consist of numbers, such as [01-16,20]",
+                ));
             };
             if to < from || to - from >= MOST - found.len().min(MOST) {
                 return Err(unfit(&part, "its range runs backwards or is too long"));
@@ -39,7 +42,7 @@ pub fn expand(list: &str) -> Result<Vec<String>, FleetError> {
         name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_part)
     };
     match found.iter().find(|name| !is_name(name)) {
-        Some(name) => Err(unfit(name, "names have letters, digits, dots and hyphens")),
+        Some(name) => Err(unfit(name, "names consist of letters, digits, dots and hyphens")),
         None => Ok(found),
     }
 }
@@ -50,7 +53,7 @@ fn parts(list: &str) -> Result<Vec<String>, FleetError> {
     let mut inside = false;
     for c in list.chars() {
         match c {
-            '[' if inside => return Err(unfit(list, "has a bracket in brackets")),
+            '[' if inside => return Err(unfit(list, "has nested brackets")),
             ']' if !inside => return Err(unfit(list, "closes a bracket that is not open")),
             '[' | ']' => inside = c == '[',
             _ => {}
@@ -62,7 +65,7 @@ fn parts(list: &str) -> Result<Vec<String>, FleetError> {
         }
     }
     if inside {
-        return Err(unfit(list, "has a bracket that does not close"));
+        return Err(unfit(list, "has a bracket that is not closed"));
     }
     parts.retain(|part| !part.is_empty());
     match parts.iter().find(|part| part.matches('[').count() > 1) {

@@ -48,9 +48,7 @@ pub fn read(path: &Path) -> Found {
     {
         return match Failure::parse(&text) {
             Some(failure) => Found::Failure(Box::new(failure)),
-            None => {
-                Found::Damaged("it is not what a machine leaves that cannot measure".to_owned())
-            }
+            None => Found::Damaged("it is not the failure report of a machine".to_owned()),
         };
     }
     match parse(path, &text) {

@@ -58,11 +58,11 @@ impl Files {
         match name {
             Some(name) if own == name => found,
             Some(name) => {
-                Found::Damaged(format!("it is in the directory of another machine than {name:?}"))
+                Found::Damaged(format!("it is in the directory of a machine other than {name:?}"))
             }
-            None => {
-                Found::Damaged("it names no machine, and is in the directory of one".to_owned())
-            }
+            None => Found::Damaged(
+                "it does not name a machine, but is in the directory of one".to_owned(),
+            ),
         }
     }
 }

@@ -57,7 +57,8 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
                 let reason = if part.contains("dd: ") {
                     "dd failed; its copy is not a result"
                 } else {
-                    "expected what dd prints (records in and out, then bytes, time and rate), or a line that begins with #"
+                    "expected the output of dd (records in and out, then bytes, time and rate), or a line that begins \
+                    with #"
                 };
                 return Err(Fault::line(line, reason, part));
             }
@@ -223,8 +224,8 @@ mod tests {
             File("ends after dd's counts of records, before the line with bytes and time")
             Line { line: 1, reason: "dd failed; its copy is not a result", text: "dd: error writing 'x': No space left on device" }
             Line { line: 3, reason: "copied nothing", text: "0 bytes copied, 3e-05 s, 0.0 kB/s" }
-            Line { line: 1, reason: "took no time that dd could tell; copy more", text: "512 bytes copied, 0 s, Infinity B/s" }
-            Line { line: 2, reason: "expected what dd prints (records in and out, then bytes, time and rate), or a line that begins with #", text: "hello" }
+            Line { line: 1, reason: "took less time than dd can measure; copy more data", text: "512 bytes copied, 0 s, Infinity B/s" }
+            Line { line: 2, reason: "expected the output of dd (records in and out, then bytes, time and rate), or a line that begins with #", text: "hello" }
             Line { line: 2, reason: "the printed rate is not bytes divided by time, so a number was misread", text: "1048576 bytes copied, 1.234 s, 10 MB/s" }
             "#);
     }

@@ -46,7 +46,8 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
                 continue;
             }
             return Err(fault(
-                "expected a result (`... : 543.188 MB/s [518.0 IOPS] < 15407.04 us>`), a section, or what stands around them",
+                "expected a result (`... : 543.188 MB/s [518.0 IOPS] < 15407.04 us>`), a section, or the text around \
+                them",
             ));
         };
         let form = Form::of(label)
@@ -55,7 +56,9 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             (Some(operation), _) => (operation, None),
             (None, Some(section)) => (section.operation, section.read_percent),
             (None, None) => {
-                return Err(fault("belongs to no section, so it is neither read nor write"));
+                return Err(fault(
+                    "is not in a section, so it is unknown whether it is a read or a write",
+                ));
             }
         };
         let key = Key {
@@ -93,8 +96,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     Ok(found)
 }
 
-const SECOND: &str =
-    "a second report begins here, but one file is one run: save each report as a file of its own";
+const SECOND: &str = "a second report begins here, but a file may contain only one: save each report in a separate file";
 
 /// Lines that a report has only once.
 #[derive(Default)]

@@ -32,7 +32,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let interim = documents.len() - finals.len();
     if interim > 0 {
         found.remarks.push(format!(
-            "{interim} interim reports (--status-interval) left out: the last has their requests as well"
+            "{interim} interim reports (--status-interval) were left out, because the last one includes their requests"
         ));
     }
     for (line, document) in finals {
@@ -56,7 +56,7 @@ fn documents(text: &str) -> Result<Vec<(usize, Value)>, Fault> {
         line += text[at..start].matches('\n').count();
         let too_large = |what| {
             format!(
-                "the JSON that begins in line {line} is refused: {what}, which exceeds every run of fio"
+                "the JSON that begins in line {line} is refused: {what}, which is more than any fio run produces"
             )
         };
         counter.add(&text[start..]).map_err(too_large).map_err(Fault::file)?;
@@ -119,7 +119,7 @@ fn jobs(line: usize, document: &Value) -> Result<(Vec<Observation>, Vec<String>)
     let fault = |reason: String| Fault::line(line, reason, "fio's JSON");
     let Some(jobs) = document["jobs"].as_array() else {
         let reason =
-            "has no `jobs`; in fio's client and server mode, take the results of each client";
+            "has no `jobs`; in fio's client and server mode, use the results of each client";
         return Err(fault(reason.into()));
     };
     let mut found: Vec<(Process<'_>, Job)> = Vec::new();

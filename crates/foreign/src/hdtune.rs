@@ -87,10 +87,10 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             }
             "Test capacity" if text == "full" => continue,
             "Test capacity" => {
-                found.remarks.push(format!("line {}: a part of the disk alone: {text}", index + 1));
+                found.remarks.push(format!("line {}: only a part of the disk: {text}", index + 1));
                 continue;
             }
-            _ => return Err(fault("is no figure of HD Tune's benchmark")),
+            _ => return Err(fault("is not a figure of HD Tune's benchmark")),
         }
         if observation.bandwidth.is_none() && observation.latency_us.is_none() {
             let remark = format!("line {}: {name} of 0, left out", index + 1);

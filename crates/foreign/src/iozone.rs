@@ -71,12 +71,16 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         false => agree(&found.observations, &sheet)?,
     }
     if skipped > 0 {
-        let remark =
-            format!("{skipped} cells of 0 left out: iozone did not run them or saw no time pass");
+        let remark = format!(
+            "{skipped} cells that contain 0 were left out: iozone did not run them, or they were too fast for \
+            it to measure"
+        );
         found.remarks.push(remark);
     }
     if !text.contains("iozone test complete") {
-        found.remarks.push("the end (`iozone test complete`) is missing: rows may be, too".into());
+        found.remarks.push(
+            "the end (`iozone test complete`) is missing, so rows may also be missing".into(),
+        );
     }
     if found.observations.is_empty() {
         return Err(Fault::file("an iozone report without a row of results"));
@@ -137,7 +141,7 @@ fn row(line: &str, columns: &[Column], unit: Unit) -> Result<(Vec<Observation>, 
     };
     let (file, record) = (bytes(file)?, bytes(record)?);
     if values.is_empty() {
-        return Err("a row without speeds: the run ended within it".into());
+        return Err("a row without speeds: the run ended before it was complete".into());
     }
     let placed = column::place(values, columns)?;
     let mut found = Vec::new();

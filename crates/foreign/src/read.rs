@@ -130,10 +130,10 @@ pub fn read_halves(path: &Path) -> Result<(Set, Set), ForeignError> {
     Ok((half(Half::Plain, plain), half(Half::Encrypted, encrypted)))
 }
 
-const ONE_STORAGE: &str = "does not contain plain and encrypted storage, as a log of study B's script may; also give \
-the result to compare it with";
+const ONE_STORAGE: &str = "does not contain both plain and encrypted storage, as a log of study B's script can; also \
+specify the result to compare it with";
 
-const TWO_STORAGES: &str = "contains plain and encrypted storage; compare it by itself";
+const TWO_STORAGES: &str = "contains both plain and encrypted storage; compare this file by itself";
 
 const TWO_PASSES: &str = "two passes of study B's script, taken as runs on one location; if one is of plain and the \
 other of encrypted storage, compare the file by itself";
@@ -199,7 +199,7 @@ fn file(path: &Path) -> Result<(Format, Found), ForeignError> {
         Format::Dials => dials::parse(&text),
         Format::Atto | Format::Anvil | Format::Table => table::parse(&text, format),
         Format::Record => Err(Fault::file(
-            "a cryptbench record: name it, or the directory of its run, as one of the two to compare",
+            "a cryptbench record: specify it, or the directory of its run, as A or B",
         )),
     };
     found.map(|found| (format, found)).map_err(fault)
@@ -232,8 +232,7 @@ fn detect(text: &str) -> Result<Format, Fault> {
         return Ok(Format::Fio);
     }
     if text.lines().nth(MOST_LINES).is_some() {
-        let problem =
-            format!("has more than {MOST_LINES} lines, the limit for a report; divide it");
+        let problem = format!("has more than {MOST_LINES} lines, the limit for a report; split it");
         return Err(Fault::file(problem));
     }
     if iozone::is_report(text) {
@@ -254,7 +253,8 @@ fn detect(text: &str) -> Result<Format, Fault> {
     if dd::is_log(text) {
         return Ok(Format::Dd);
     }
-    const KNOWN: &str = "is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of \
+    const KNOWN: &str = "is not in a known format: fio's \
+        JSON (--output-format=json), an iozone report, a dd log, text of \
                          CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md)";
     Err(match text.lines().enumerate().find(|(_, line)| !line.trim().is_empty()) {
         None => Fault::file("is empty"),

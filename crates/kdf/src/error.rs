@@ -68,7 +68,7 @@ pub enum KdfError {
 fn there_is(free: Option<u64>) -> String {
     match free {
         Some(free) => format!(
-            "and this process can have {}; close other programs, or raise its memory limit",
+            "but this process can have only {}; close other programs, or raise its memory limit",
             size(free)
         ),
         None => "which this system does not provide".to_owned(),

@@ -26,7 +26,7 @@ pub enum LoadError {
     },
     /// A request moved fewer bytes than requested: the file is shorter than the extent, or the
     /// storage is full.
-    #[error("{operation} at offset {offset} moved {got} of {wanted} bytes; {}", short_reason(*operation))]
+    #[error("{operation} at offset {offset} transferred {got} of {wanted} bytes; {}", short_reason(*operation))]
     Short {
         /// The operation that fell short.
         operation: Operation,
@@ -213,7 +213,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// A small file does not contain what was written to it.
-    #[error("{} does not hold what was written, from byte {offset} on", shown(path))]
+    #[error("{} does not contain the written data, from byte {offset} on", shown(path))]
     FileContent {
         /// The file.
         path: PathBuf,
@@ -221,7 +221,7 @@ pub enum LoadError {
         offset: u64,
     },
     /// The folder of a set of small files is not the one that this run created; it is not touched.
-    #[error("{} is not the folder that this run made; it is left alone", shown(path))]
+    #[error("{} is not the directory that this run created; it was not changed", shown(path))]
     NotOurs {
         /// The folder.
         path: PathBuf,

@@ -112,7 +112,7 @@ fn replaceable(directory: &Directory, name: &OsStr) -> io::Result<()> {
         Some(FileType::BlockDevice | FileType::CharacterDevice) => "a device",
         Some(_) => "not a regular file",
     };
-    let problem = format!("it is {what}; remove it, or name another file");
+    let problem = format!("it is {what}; remove it, or specify another file");
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 

@@ -42,7 +42,8 @@ pub enum RecordError {
     },
     /// The file holds more than a record can.
     #[error(
-        "{name} is refused: {what}, which exceeds every run; use the file as cryptbench wrote it", name = shown(path))]
+        "{name} is refused: {what}, which is more than any run produces; use the file as cryptbench wrote \
+        it", name = shown(path))]
     TooLarge {
         /// The file.
         path: PathBuf,

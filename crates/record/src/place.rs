@@ -117,7 +117,7 @@ mod tests {
             why: why.to_owned(),
             by_owner: false,
         };
-        let silent = of(None, "USB, and the drive does not say whether it rotates");
+        let silent = of(None, "USB, and the drive does not report whether it rotates");
         assert!(silent.to_string().starts_with("kind not known: USB"));
         let said = KindOfDevice::said(DeviceKind::UsbStick, Some(&silent));
         assert_eq!(said.to_string(), "USB stick (said by the owner)");

@@ -533,7 +533,7 @@ fn mistakes_are_errors_that_say_what_is_right() {
     // As in Linux, where setting the key fails.
     assert_eq!(
         error("aes", "cbc-essiv:sha512").to_string(),
-        "ESSIV with sha512 makes keys of 64 bytes, which aes does not take"
+        "ESSIV with sha512 produces keys of 64 bytes, which aes does not accept"
     );
     assert_eq!(dm_crypt_key_bytes("aes", "xts-plain64").unwrap(), [32, 48, 64]);
     assert_eq!(dm_crypt_key_bytes("aes", "lrw-benbi").unwrap(), [32, 40, 48]);
@@ -543,7 +543,7 @@ fn mistakes_are_errors_that_say_what_is_right() {
     };
     assert_eq!(
         keyed(&[0; 16], Layout::SECTOR_512).to_string(),
-        "aes-xts-plain64 takes keys of 32, 48, 64 bytes, got 16"
+        "aes-xts-plain64 needs keys of 32, 48, 64 bytes, got 16"
     );
     let layout = Layout { data_unit: 520, tweak_step: 1 };
     assert_eq!(keyed(&[0; 64], layout), CipherError::DataUnit { bytes: 520 });

@@ -195,5 +195,5 @@ fn the_environment_masks_the_tier() {
         assert!(said.contains(&format!("tier={tier};")), "{said}");
     }
     let said = child("mmx");
-    assert!(said.contains("error=CRYPTBENCH_CPU=`mmx` names no CPU tier"), "{said}");
+    assert!(said.contains("error=CRYPTBENCH_CPU=`mmx` is not a CPU tier"), "{said}");
 }

@@ -39,7 +39,7 @@ fn a_report_goes_through_no_link_to_a_file() {
     symlink(&victim, s.out().join("report.html")).unwrap();
     insta::assert_snapshot!(s.refused(&["report", &out]), @"
         $ cryptbench report SANDBOX/out
-        [3] cryptbench: SANDBOX/out/report.html: it is a symbolic link; remove it, or name another file
+        [3] cryptbench: SANDBOX/out/report.html: it is a symbolic link; remove it, or specify another file
         ");
     kept(&victim);
     // Charts: the directory's owner knows their names.

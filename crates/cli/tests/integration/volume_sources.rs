@@ -129,10 +129,10 @@ fn a_dump_does_not_go_on_in_a_file_that_a_stranger_prepared() {
     let dump = "dump v out --resume --passphrase-file old";
     bench.private("out.partial", b"");
     fs::set_permissions(bench.path("out.partial"), Permissions::from_mode(0o666)).unwrap();
-    bench.refused(dump, 3, "others may read it");
+    bench.refused(dump, 3, "other users may read it");
     fs::set_permissions(bench.path("out.partial"), Permissions::from_mode(0o600)).unwrap();
     if chown(bench.path("out.partial"), Some(65534), None).is_ok() {
-        bench.refused(dump, 3, "another user's");
+        bench.refused(dump, 3, "it belongs to another user");
     }
     fs::remove_file(bench.path("out.partial")).unwrap();
     bench.private("victim", b"");

@@ -87,8 +87,8 @@ pub(super) fn check_name(name: &str) -> Result<(), ExportError> {
 }
 
 fn no_uring() -> ExportError {
-    let reason = "FUSE over io_uring needs Linux 6.14, the module option fuse.enable_uring, a machine \
-                  that permits io_uring, and a device that is a run of a file";
+    let reason = "FUSE over io_uring needs Linux 6.14, the module option fuse.enable_uring, a machine that permits \
+                  io_uring, and a device that is a contiguous part of a file";
     ExportError::Option(reason.to_owned())
 }
 

@@ -44,8 +44,7 @@ pub fn serve(
     prepared: Prepared,
 ) -> Result<Server, ExportError> {
     let (Some(mut rings), Some(io_target)) = (prepared.0, device.io_target()) else {
-        let reason =
-            "ublk needs a machine that permits io_uring, and a device that is a run of a file";
+        let reason = "ublk needs a machine that permits io_uring, and a device that is a contiguous part of a file";
         return Err(ExportError::Option(reason.to_owned()));
     };
     let failed = |e| ExportError::system("serve the disk", e);

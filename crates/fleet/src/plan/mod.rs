@@ -144,7 +144,7 @@ impl Plan {
             return Err(unfit(problem));
         }
         if plan.nodes()?.is_empty() {
-            return Err(unfit("nodes is empty: name at least one machine".to_owned()));
+            return Err(unfit("nodes is empty: specify at least one machine".to_owned()));
         }
         Ok(plan)
     }
@@ -169,7 +169,7 @@ impl Plan {
             }
             For::Kubernetes => values::fault_in_kubernetes(self),
             _ if !self.storage_classes.is_empty() => Some(
-                "storage_classes are for Kubernetes; elsewhere pair names what is there".to_owned(),
+                "storage_classes are only for Kubernetes; elsewhere, pair specifies existing locations".to_owned(),
             ),
             For::Ansible => values::fault_in_ansible(self),
             For::Slurm | For::Ssh => None,

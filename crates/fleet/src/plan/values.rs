@@ -37,7 +37,7 @@ fn shape(plan: &Plan) -> Option<String> {
     let unnamed = plan.systems.is_empty() || plan.systems.iter().any(|s| s == "all");
     if plan.pair.is_empty() && unnamed {
         return refuse(
-            "systems names each system: machines would choose differently by themselves",
+            "systems must list each system, because the machines could choose different ones",
         );
     }
     if !plan.pair.is_empty() && (!plan.systems.is_empty() || !plan.target.is_empty()) {

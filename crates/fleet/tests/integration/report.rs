@@ -191,8 +191,8 @@ fn a_machine_cannot_speak_for_another_in_its_own_directory() {
     assert_eq!((found.machines, found.records, found.failed.len()), (3, 3, 0));
     let why: Vec<&str> = found.damaged.iter().map(|d| d.why.as_str()).collect();
     insta::assert_snapshot!(why.join("\n"), @r#"
-        it names no machine, and is in the directory of one
-        it is in the directory of another machine than "node2"
-        it is in the directory of another machine than "node3"
+        it does not name a machine, but is in the directory of one
+        it is in the directory of a machine other than "node2"
+        it is in the directory of a machine other than "node3"
         "#);
 }

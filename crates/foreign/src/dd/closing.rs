@@ -78,7 +78,7 @@ pub(super) fn parse(text: &str) -> Result<Closing, &'static str> {
     if bytes == 0 {
         return Err("copied nothing");
     }
-    const NO_TIME: &str = "took no time that dd could tell; copy more";
+    const NO_TIME: &str = "took less time than dd can measure; copy more data";
     let Some((rate, unit)) = rate else {
         return Err(if seconds == 0.0 { NO_TIME } else { EXPECTED });
     };

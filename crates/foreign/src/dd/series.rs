@@ -75,7 +75,8 @@ impl Series {
             return (None, Storage::Unknown);
         }
         let name = self.data.unwrap_or_else(|| {
-            let remark = "nothing names the data of its series: the first is taken as zeros and the next as random, in turn";
+            let remark = "no line states what its series copy: they are assumed to alternate between zeros and random \
+                data, beginning with zeros";
             if !remarks.iter().any(|known| known == remark) {
                 remarks.push(remark.to_owned());
             }

@@ -64,7 +64,7 @@ impl Job {
                 },
                 name: job["jobname"].as_str().map(str::to_owned),
                 bandwidth: Some(
-                    bandwidth(part).ok_or("moved bytes in no time that fio could tell")?,
+                    bandwidth(part).ok_or("transferred bytes in less time than fio can measure")?,
                 ),
                 iops: positive(number(part, "iops")),
                 latency_us: latency(part),
@@ -107,7 +107,8 @@ impl Job {
         let unknown = self.results.iter().any(|r| r.key.pattern.is_empty());
         unknown.then(|| {
             format!(
-                "job {name:?}: the JSON does not say rw; sequential or random is not known, nor what else it does not say"
+                "job {name:?}: the JSON does not contain rw, so it is unknown whether the access was sequential or \
+                random; other missing options are also unknown"
             )
         })
     }

@@ -85,7 +85,7 @@ pub(super) fn place<'a, 'c>(
     for (text, end) in values {
         let mut near = columns.iter().filter(|c| c.end.abs_diff(*end) <= DRIFT);
         let (Some(column), None) = (near.next(), near.next()) else {
-            return Err(format!("{text} does not stand under exactly one column of the header"));
+            return Err(format!("{text} is not under exactly one column of the header"));
         };
         if found.iter().any(|(c, _)| *c == column) {
             return Err(format!("two numbers stand under `{}`", column.operation));

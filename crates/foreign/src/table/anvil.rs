@@ -25,9 +25,9 @@ pub(super) fn parse(
         "mb",
     ];
     if let Some(other) = columns.iter().find(|column| !known.contains(&column.as_str())) {
-        return Err(
-            head.fault(format!("{other:?} is no column of Anvil's: Test, Resp. time, IOPS, MB/s"))
-        );
+        return Err(head.fault(format!(
+            "{other:?} is not a column of Anvil's output: Test, Resp. time, IOPS, MB/s"
+        )));
     }
     let mut half = before.iter().rev().find_map(|row| operation(&row.fields[0]));
     let mut found = Found::default();
@@ -45,7 +45,7 @@ pub(super) fn parse(
             _ => (None, row.fields[0].as_str()),
         };
         let operation = of_name.or(half).ok_or_else(|| {
-            row.fault("is neither read nor written: a row `Read` or `Write` must stand before it")
+            row.fault("is neither a read nor a write: a row `Read` or `Write` must precede it")
         })?;
         let mut key = test(name).ok_or_else(|| {
             row.fault("expected one of Anvil's tests: Seq 4MB, 4K, 4K QD4, 4K QD16, 32K or 128K")

@@ -47,7 +47,7 @@ pub(super) fn parse(head: &Row, columns: &[String], body: &[Row]) -> Result<Foun
     for name in &columns[1..] {
         kinds.push(Column::of(name).ok_or_else(|| {
             head.fault(format!(
-                "{name:?} is no column of ATTO's: write or read, with MB/s or IO/s in brackets"
+                "{name:?} is not a column of ATTO's output: write or read, with MB/s or IO/s in brackets"
             ))
         })?);
     }

@@ -85,7 +85,7 @@ fn rows(text: &str) -> Result<Vec<Row>, Fault> {
     let separators = ['\t', ';', ','];
     let separator = separators.into_iter().find(|c| most(c) > 0);
     let (Some(_), Some(separator)) = (first, separator) else {
-        return Err(Fault::file("is no table: its rows have one field each"));
+        return Err(Fault::file("is not a table: its rows have one field each"));
     };
     let mut reader = ReaderBuilder::new()
         .delimiter(separator as u8)

@@ -14,7 +14,7 @@ const COLUMNS: &str = "operation, pattern, block_size, file_size, queue_depth, t
 pub(super) fn parse(head: &Row, columns: &[String], body: &[Row]) -> Result<Found, Fault> {
     let known: Vec<&str> = COLUMNS.split(", ").map(str::trim).collect();
     if let Some(other) = columns.iter().find(|column| !known.contains(&column.as_str())) {
-        return Err(head.fault(format!("no column is called {other:?}; there are {COLUMNS}")));
+        return Err(head.fault(format!("there is no column {other:?}; the columns are {COLUMNS}")));
     }
     let mut found = Found::default();
     for row in body {
@@ -34,7 +34,7 @@ fn one(columns: &[String], row: &Row) -> Result<crate::read::Observation, Fault>
     let mut seen = row.observation();
     let mut key = Key { pattern: Pattern::Sequential.as_str().to_owned(), ..Key::default() };
     for (column, text) in columns.iter().zip(&row.fields).filter(|(_, text)| !text.is_empty()) {
-        let wrong = || row.fault(format!("{column}: {text:?} is not what was expected there"));
+        let wrong = || row.fault(format!("{column}: {text:?} is not valid in this column"));
         let whole = || text.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(wrong);
         let number = |scale: f64| {
             decimal(text).and_then(|v| positive(v * scale)).map(Some).ok_or_else(wrong)

@@ -107,7 +107,7 @@ fn fio_with_what_it_prints_around_its_json() {
     assert!(only(&set("fio/bsrange.json"), "rand. write").bandwidth.is_some());
     let status = set("fio/status.json");
     assert!(only(&status, "seq. write 4 KiB").bandwidth.is_some());
-    insta::assert_snapshot!(remarks(&status), @"fio/status.json: 3 interim reports (--status-interval) left out: the last has their requests as well");
+    insta::assert_snapshot!(remarks(&status), @"fio/status.json: 3 interim reports (--status-interval) were left out, because the last one includes their requests");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn fio_that_failed_or_is_broken_is_refused() {
     let good = fs::read_to_string(fixture("fio/jobfile.json")).unwrap();
     let cut: String = good.lines().take(40).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(refused(&cut, "cut.json"), @r#"DIR/cut.json, line 40: the JSON that begins in line 1 is broken: EOF while parsing a value at line 40 column 23: "\"min\" : 1419,""#);
-    insta::assert_snapshot!(refused("{\n \"fio version\": \"fio-3\",\n \"client_stats\": []}", "c.json"), @r#"DIR/c.json, line 1: has no `jobs`; in fio's client and server mode, take the results of each client: "fio's JSON""#);
+    insta::assert_snapshot!(refused("{\n \"fio version\": \"fio-3\",\n \"client_stats\": []}", "c.json"), @r#"DIR/c.json, line 1: has no `jobs`; in fio's client and server mode, use the results of each client: "fio's JSON""#);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn iozone_in_its_other_forms() {
     near(only(&set("iozone/ops.txt"), "seq. write 1 MiB/4 KiB").iops, 439_912.0);
     let usecs = set("iozone/usecs.txt");
     near(only(&usecs, "seq. write 1 MiB/4 KiB").latency_us, 2.0);
-    insta::assert_snapshot!(remarks(&usecs), @"iozone/usecs.txt: 3 cells of 0 left out: iozone did not run them or saw no time pass");
+    insta::assert_snapshot!(remarks(&usecs), @"iozone/usecs.txt: 3 cells that contain 0 were left out: iozone did not run them, or they were too fast for it to measure");
     assert_eq!(set("iozone/noretest.txt").cells.len(), 2);
     let threads = set("iozone/threads.txt");
     assert_eq!(threads.cells.len(), 4);
@@ -201,7 +201,7 @@ fn iozone_that_is_not_understood_is_refused_with_its_line() {
     insta::assert_snapshot!(refused(&good.replace("  2028027", "  fast   "), "x"), @r#"DIR/x, line 28: expected a number, not "fast": "1024       4  fast     4694950  6974549  8750850  9485232  4904018""#);
     insta::assert_snapshot!(refused(&good.replace("kBytes/sec", "furlongs"), "x"), @r#"DIR/x, line 21: expected kBytes/sec, operations per second, or microseconds per operation: "output is in furlongs""#);
     insta::assert_snapshot!(refused(&good.replace("reclen    write", "reclen   pwrite"), "x"), @r#"DIR/x, line 27: expected the columns write rewrite read reread read write read rewrite read fwrite frewrite fread freread: "kB  reclen   pwrite  rewrite    read    reread    read     write     read   rewr""#);
-    insta::assert_snapshot!(refused(&good.replace("  4694950  6974549", "     4694950   6974549"), "x"), @r#"DIR/x, line 28: 6974549 does not stand under exactly one column of the header: "1024       4  2028027     4694950   6974549  8750850  9485232  4904018""#);
+    insta::assert_snapshot!(refused(&good.replace("  4694950  6974549", "     4694950   6974549"), "x"), @r#"DIR/x, line 28: 6974549 is not under exactly one column of the header: "1024       4  2028027     4694950   6974549  8750850  9485232  4904018""#);
     let cut: String = good.lines().take(27).map(|l| format!("{l}\n")).collect();
     insta::assert_snapshot!(refused(&cut, "x"), @"DIR/x: an iozone report without a row of results");
 }
@@ -272,16 +272,17 @@ fn diskmark_as_utf16_and_what_is_not_understood() {
     fs::write(&path, bytes).unwrap();
     assert_eq!(read(&[path]).unwrap().cells.len(), 11);
     insta::assert_snapshot!(refused(&text.replace("[Read]", "[Erase]"), "x"), @r#"DIR/x, line 8: expected [Read], [Write] or [Mix]: "[Erase]""#);
-    insta::assert_snapshot!(refused(&text.replace("[Read]", ""), "x"), @r#"DIR/x, line 9: belongs to no section, so it is neither read nor write: "SEQ    1MiB (Q=  8, T= 1):   510.375 MB/s [    486.7 IOPS] < 16436.17 us>""#);
+    insta::assert_snapshot!(refused(&text.replace("[Read]", ""), "x"), @r#"DIR/x, line 9: is not in a section, so it is unknown whether it is a read or a write: "SEQ    1MiB (Q=  8, T= 1):   510.375 MB/s [    486.7 IOPS] < 16436.17 us>""#);
     insta::assert_snapshot!(refused(&text.replace("RND    4KiB (Q=  1", "RND  4QiB (Q=  1"), "x"), @r#"DIR/x, line 12: expected Sequential, SEQ, Random or RND first: "RND  4QiB (Q=  1, T= 1):    72.125 MB/s [  17608.6 IOPS] <   454.32 us>""#);
-    insta::assert_snapshot!(refused(&text.replace("Profile: Default", "Gossip"), "x"), @r#"DIR/x, line 25: expected a result (`... : 543.188 MB/s [518.0 IOPS] < 15407.04 us>`), a section, or what stands around them: "Gossip""#);
+    insta::assert_snapshot!(refused(&text.replace("Profile: Default", "Gossip"), "x"), @r#"DIR/x, line 25: expected a result (`... : 543.188 MB/s [518.0 IOPS] < 15407.04 us>`), a section, or the text around them: "Gossip""#);
 }
 
 #[test]
 fn nothing_else_is_taken_and_nothing_is_passed_over_in_silence() {
     insta::assert_snapshot!(refused("", "empty"), @"DIR/empty: is empty");
-    insta::assert_snapshot!(refused("Dear diary\n", "diary"), @r#"DIR/diary, line 1: is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "Dear diary""#);
-    insta::assert_snapshot!(refused("{\"schema\": \"cryptbench.record/1\"}", "record.json"), @"DIR/record.json: a cryptbench record: name it, or the directory of its run, as one of the two to compare");
+    insta::assert_snapshot!(refused("Dear diary\n", "diary"), @r#"DIR/diary, line 1: is not in a known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "Dear diary""#);
+    insta::assert_snapshot!(refused("{\"schema\": \"cryptbench.record/1\"}", "record.json"), @"DIR/record.json: a \
+        cryptbench record: specify it, or the directory of its run, as A or B");
     insta::assert_snapshot!(refused("a\0b", "x"), @"DIR/x: is binary; text or JSON was expected");
     let dir = tempfile::tempdir().unwrap();
     for name in ["a.log", ".b.log"] {
@@ -299,7 +300,7 @@ fn nothing_else_is_taken_and_nothing_is_passed_over_in_silence() {
         .replace(&empty.path().display().to_string(), "EMPTY");
     insta::assert_snapshot!(said, @r#"
         DIR/.b.log: a hidden file, left out
-        DIR/notes.txt, line 1: is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "by hand"
+        DIR/notes.txt, line 1: is not in a known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "by hand"
         cannot read DIR/missing: No such file or directory (os error 2)
         EMPTY: holds no results
         "#);
@@ -391,7 +392,7 @@ fn what_study_bs_log_names_is_believed() {
     let names: Vec<_> = named.cells.iter().map(|c| c.key.name.clone().unwrap()).collect();
     assert_eq!((names, named.remarks.len()), (vec!["random".to_owned(), "zeros".to_owned()], 0));
     let error = read_halves(&log).unwrap_err().to_string();
-    assert!(error.contains("does not contain plain and encrypted storage"), "{error}");
+    assert!(error.contains("does not contain both plain and encrypted storage"), "{error}");
     // Nothing names the data.
     fs::write(&log, format!("{report}{report}")).unwrap();
     let set = read(std::slice::from_ref(&log)).unwrap();
@@ -403,7 +404,7 @@ fn what_study_bs_log_names_is_believed() {
     assert_eq!([plain.cells.len(), encrypted.cells.len()], [2, 2]);
     assert!(plain.cells[0].runs[0].line > encrypted.cells[0].runs[0].line);
     let error = read(&[log]).unwrap_err().to_string();
-    assert!(error.contains("compare it by itself"), "{error}");
+    assert!(error.contains("compare this file by itself"), "{error}");
 }
 
 #[test]
@@ -428,7 +429,7 @@ fn hd_tunes_text_has_the_keys_of_its_profile() {
     near(only(&pro, "sampled write 64 KiB").bandwidth, 79.9e6);
     near(only(&pro, "rand. write 512 B").latency_us, 13_100.0);
     insta::assert_snapshot!(remarks(&pro), @"
-        hdtune/pro-write.txt: line 3: a part of the disk alone: 250 gB
+        hdtune/pro-write.txt: line 3: only a part of the disk: 250 gB
         hdtune/pro-write.txt: line 11: CPU usage 2.1 %, which is not compared
         ");
 }
@@ -443,7 +444,7 @@ fn attos_table_with_units_beside_values_or_in_columns() {
     near(only(&both, "seq. read 4 KiB").bandwidth, 53.88 * 1_048_576.0);
     near(only(&both, "seq. read 4 KiB").iops, 13_790.0);
     insta::assert_snapshot!(refused("I/O Size,Write,Read\nbig,1 MB/s,2 MB/s\n", "a.csv"), @r#"DIR/a.csv, line 2: expected a size such as 512 B or 64 KB first: "big,1 MB/s,2 MB/s""#);
-    insta::assert_snapshot!(refused("I/O Size,Write,Read,Mood\n4 KB,1,2,3\n", "a.csv"), @r#"DIR/a.csv, line 1: "mood" is no column of ATTO's: write or read, with MB/s or IO/s in brackets: "I/O Size,Write,Read,Mood""#);
+    insta::assert_snapshot!(refused("I/O Size,Write,Read,Mood\n4 KB,1,2,3\n", "a.csv"), @r#"DIR/a.csv, line 1: "mood" is not a column of ATTO's output: write or read, with MB/s or IO/s in brackets: "I/O Size,Write,Read,Mood""#);
 }
 
 #[test]
@@ -453,7 +454,7 @@ fn anvils_table_has_halves() {
     near(only(&set, "seq. read 4 MiB").bandwidth, 492.8 * 1_048_576.0);
     near(only(&set, "rand. read 4 KiB QD16").iops, 80_000.0);
     near(only(&set, "rand. write 4 KiB").latency_us, 50.0);
-    insta::assert_snapshot!(refused("Test,IOPS\n4K,1\n", "a.csv"), @r#"DIR/a.csv, line 2: is neither read nor written: a row `Read` or `Write` must stand before it: "4K,1""#);
+    insta::assert_snapshot!(refused("Test,IOPS\n4K,1\n", "a.csv"), @r#"DIR/a.csv, line 2: is neither a read nor a write: a row `Read` or `Write` must precede it: "4K,1""#);
     insta::assert_snapshot!(refused("Read\nTest,IOPS\n5Q,1\n", "a.csv"), @r#"DIR/a.csv, line 3: expected one of Anvil's tests: Seq 4MB, 4K, 4K QD4, 4K QD16, 32K or 128K: "5Q,1""#);
 }
 
@@ -471,10 +472,10 @@ fn a_table_of_our_own_columns() {
     assert_eq!((set.formats[0], set.cells.len()), (Format::Table, 2));
     assert_eq!(cell(&set, "rand. read 4 KiB QD32").runs.len(), 2);
     near(only(&set, "seq. write 1 MiB").latency_us, 1900.0);
-    insta::assert_snapshot!(refused("operation,speed\nread,5\n", "t.csv"), @r#"DIR/t.csv, line 1: no column is called "speed"; there are operation, pattern, block_size, file_size, queue_depth, threads, read_percent, name, mb_s, mib_s, iops, latency_us, latency_ms: "operation,speed""#);
-    insta::assert_snapshot!(refused("operation,mb_s\nread,fast\n", "t.csv"), @r#"DIR/t.csv, line 2: mb_s: "fast" is not what was expected there: "read,fast""#);
+    insta::assert_snapshot!(refused("operation,speed\nread,5\n", "t.csv"), @r#"DIR/t.csv, line 1: there is no column "speed"; the columns are operation, pattern, block_size, file_size, queue_depth, threads, read_percent, name, mb_s, mib_s, iops, latency_us, latency_ms: "operation,speed""#);
+    insta::assert_snapshot!(refused("operation,mb_s\nread,fast\n", "t.csv"), @r#"DIR/t.csv, line 2: mb_s: "fast" is not valid in this column: "read,fast""#);
     insta::assert_snapshot!(refused("operation,mb_s\nread,\n", "t.csv"), @r#"DIR/t.csv, line 2: has no figure: "read""#);
-    insta::assert_snapshot!(refused("some words of nobody\n", "t.txt"), @r#"DIR/t.txt, line 1: is in no known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "some words of nobody""#);
+    insta::assert_snapshot!(refused("some words of nobody\n", "t.txt"), @r#"DIR/t.txt, line 1: is not in a known format: fio's JSON (--output-format=json), an iozone report, a dd log, text of CrystalDiskMark, KDiskMark, HD Tune, Blackmagic or AJA, or a table (docs/compare.md): "some words of nobody""#);
 }
 
 /// Where the folders of faults that people reported are beside the repository, each says what is
@@ -487,7 +488,7 @@ fn fio_states_nothing_by_silence() {
     near(run.bandwidth, 163_840.0 * 1024.0);
     let key = &two.cells[0].key;
     assert_eq!((key.pattern.as_str(), key.queue_depth, key.threads), ("", None, None));
-    insta::assert_snapshot!(remarks(&two), @r#"fio/untold/fio22-A.json: job "randread-64k-qd32": the JSON does not say rw; sequential or random is not known, nor what else it does not say"#);
+    insta::assert_snapshot!(remarks(&two), @r#"fio/untold/fio22-A.json: job "randread-64k-qd32": the JSON does not contain rw, so it is unknown whether the access was sequential or random; other missing options are also unknown"#);
     // Four processes of one job, which fio 3.3 prints without numjobs, are one run:
     // (40,714 + 40,878 + 41,041 + 41,205) KiB/s = 167.77 MB/s, and 156.0 MB/s on the other side.
     let [a, b] = ["A", "B"].map(|s| set(&format!("fio/untold/fio33-{s}.json")));
@@ -575,18 +576,18 @@ fn diskmark_of_two_reports_is_refused() {
         said.push(refused(&format!("{bare}\n{bare}"), name));
     }
     insta::assert_snapshot!(said.join("\n"), @r#"
-        diskmark/cdm-paste.txt, line 18: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
-        DIR/cdm3, line 21: a second report begins here, but one file is one run: save each report as a file of its own: "CrystalDiskMark 3.0.1 x64 (C) 2007-2010 hiyohiyo"
-        DIR/cdm3, line 11: a second report begins here, but one file is one run: save each report as a file of its own: "Sequential Read :   507.375 MB/s"
-        DIR/cdm6, line 22: a second report begins here, but one file is one run: save each report as a file of its own: "CrystalDiskMark 6.0.2 x64 (C) 2007-2018 hiyohiyo"
-        DIR/cdm6, line 11: a second report begins here, but one file is one run: save each report as a file of its own: "Sequential Read (Q= 32,T= 1) :   508.375 MB/s"
-        DIR/cdm7, line 26: a second report begins here, but one file is one run: save each report as a file of its own: "CrystalDiskMark 7.0.0 x64 (C) 2007-2019 hiyohiyo"
-        DIR/cdm7, line 13: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
-        DIR/cdm8, line 34: a second report begins here, but one file is one run: save each report as a file of its own: "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo"
-        DIR/cdm8, line 17: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
-        DIR/kdm1, line 13: a second report begins here, but one file is one run: save each report as a file of its own: "KDiskMark (1.6.0): https://github.com/JonMagon/KDiskMark"
-        DIR/kdm1, line 8: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
-        DIR/kdm3, line 16: a second report begins here, but one file is one run: save each report as a file of its own: "KDiskMark (3.0.0): https://github.com/JonMagon/KDiskMark"
-        DIR/kdm3, line 10: a second report begins here, but one file is one run: save each report as a file of its own: "[Read]"
+        diskmark/cdm-paste.txt, line 18: a second report begins here, but a file may contain only one: save each report in a separate file: "[Read]"
+        DIR/cdm3, line 21: a second report begins here, but a file may contain only one: save each report in a separate file: "CrystalDiskMark 3.0.1 x64 (C) 2007-2010 hiyohiyo"
+        DIR/cdm3, line 11: a second report begins here, but a file may contain only one: save each report in a separate file: "Sequential Read :   507.375 MB/s"
+        DIR/cdm6, line 22: a second report begins here, but a file may contain only one: save each report in a separate file: "CrystalDiskMark 6.0.2 x64 (C) 2007-2018 hiyohiyo"
+        DIR/cdm6, line 11: a second report begins here, but a file may contain only one: save each report in a separate file: "Sequential Read (Q= 32,T= 1) :   508.375 MB/s"
+        DIR/cdm7, line 26: a second report begins here, but a file may contain only one: save each report in a separate file: "CrystalDiskMark 7.0.0 x64 (C) 2007-2019 hiyohiyo"
+        DIR/cdm7, line 13: a second report begins here, but a file may contain only one: save each report in a separate file: "[Read]"
+        DIR/cdm8, line 34: a second report begins here, but a file may contain only one: save each report in a separate file: "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo"
+        DIR/cdm8, line 17: a second report begins here, but a file may contain only one: save each report in a separate file: "[Read]"
+        DIR/kdm1, line 13: a second report begins here, but a file may contain only one: save each report in a separate file: "KDiskMark (1.6.0): https://github.com/JonMagon/KDiskMark"
+        DIR/kdm1, line 8: a second report begins here, but a file may contain only one: save each report in a separate file: "[Read]"
+        DIR/kdm3, line 16: a second report begins here, but a file may contain only one: save each report in a separate file: "KDiskMark (3.0.0): https://github.com/JonMagon/KDiskMark"
+        DIR/kdm3, line 10: a second report begins here, but a file may contain only one: save each report in a separate file: "[Read]"
         "#);
 }

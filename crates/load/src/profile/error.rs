@@ -22,7 +22,7 @@ pub enum ProfileError {
     },
     /// The file is much larger than any profile.
     #[error(
-        "{} is larger than 1 MiB and therefore not a profile; name a file of workloads",
+        "{} is larger than 1 MiB and therefore not a profile; specify a file of workloads",
         shown(path)
     )]
     TooLarge {

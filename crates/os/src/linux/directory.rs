@@ -181,7 +181,7 @@ impl Directory {
         if ours && found.st_mode & 0o077 == 0 && found.st_nlink == 1 {
             return Ok(file);
         }
-        let reason = "it is another user's, others may read it, or it has another name";
+        let reason = "it belongs to another user, other users may read it, or it has another name";
         Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
     }
 

@@ -214,13 +214,13 @@ impl Signs {
             Bus::Hidden(what) => unknown(what),
             Bus::Nvme => known(DeviceKind::Nvme, "NVMe on PCI Express"),
             _ if self.in_virtual_machine => {
-                unknown("a disk of a virtual machine may claim to be anything")
+                unknown("a disk of a virtual machine may report any kind")
             }
             Bus::Ata => self.on_ata(named(&HYBRIDS), named(&OLD_FLASH)),
             Bus::Sas => match self.medium {
                 Medium::Rotates(rpm) => known(DeviceKind::HardDisk, &turning("SAS", rpm)),
                 Medium::Still => known(DeviceKind::Ssd, "SAS, does not rotate"),
-                _ => unknown("the SAS drive does not say whether it rotates"),
+                _ => unknown("the SAS drive does not report whether it rotates"),
             },
             _ => unknown("its bus is not known"),
         }
@@ -241,27 +241,29 @@ impl Signs {
             }
             (Medium::Still, false) => known(DeviceKind::Ssd, "USB, does not rotate"),
             (_, true) => {
-                unknown("USB, removable: a stick or a card reader that does not say which")
+                unknown("USB, removable: a stick or a card reader, which cannot be distinguished")
             }
-            _ => unknown("USB, and the drive does not say whether it rotates"),
+            _ => unknown("USB, and the drive does not report whether it rotates"),
         }
     }
 
     fn on_ata(&self, hybrid: Option<&str>, flash: Option<&str>) -> Kind {
         match (self.medium, self.names.to_lowercase().contains("sshd"), hybrid) {
             (Medium::Still, ..) => known(DeviceKind::SataSsd, "SATA, does not rotate"),
-            (Medium::Unknown, ..) => unknown("SATA, and the drive does not say whether it rotates"),
-            _ if self.says_hybrid => known(DeviceKind::Hybrid, "SATA, the drive says so"),
+            (Medium::Unknown, ..) => {
+                unknown("SATA, and the drive does not report whether it rotates")
+            }
+            _ if self.says_hybrid => known(DeviceKind::Hybrid, "SATA, as the drive reports"),
             (_, true, _) => known(DeviceKind::Hybrid, "SATA, its name has “SSHD”"),
             (_, _, Some(model)) => {
                 known(DeviceKind::Hybrid, &format!("SATA, its model is {}", model.to_uppercase()))
             }
             (Medium::Rotates(rpm), ..) => known(DeviceKind::HardDisk, &turning("SATA", rpm)),
             (Medium::TakenToRotate, ..) if flash.is_some() => {
-                unknown("the system takes it to rotate, and its name says flash")
+                unknown("the system reports that it rotates, but its name indicates flash")
             }
             (Medium::TakenToRotate, ..) => {
-                known(DeviceKind::HardDisk, "SATA, the system says that it rotates")
+                known(DeviceKind::HardDisk, "SATA, and the system reports that it rotates")
             }
         }
     }

@@ -48,7 +48,7 @@ impl fmt::Display for SelfEncrypting {
             Self { can_lock: false, .. } => "encrypts itself (OPAL) and cannot be locked",
             Self { is_locked: true, .. } => "encrypts itself (OPAL), a part is locked",
             Self { is_set_up: true, .. } => "encrypts itself (OPAL), locking is set up",
-            _ => "encrypts itself (OPAL), but locking is not set up: whoever has the drive can read it",
+            _ => "encrypts itself (OPAL), but locking is not set up: anyone who has the drive can read it",
         })
     }
 }

@@ -53,7 +53,8 @@ pub(crate) fn number_in_words(number: u64) -> String {
 pub(crate) fn refused_by_name(path: &Path) -> Option<&'static str> {
     match path.components().next() {
         Some(Component::Prefix(prefix)) if matches!(prefix.kind(), Prefix::DeviceNS(_)) => Some(
-            "is a device, and on Windows a run overwrites none: name a directory on it, or a file with --destroy",
+            "is a device, and a run never overwrites devices on Windows: specify a directory on it, or a file with \
+            --destroy",
         ),
         _ => None,
     }
@@ -83,7 +84,7 @@ pub(crate) fn is_overwritten_in_place(_: &Path) -> bool {
 }
 
 pub(crate) fn untold(place: &Path) -> String {
-    format!("Windows does not say what {} is", place.display())
+    format!("Windows does not report what {} is", place.display())
 }
 
 /// A volume with a letter: its root. Windows reports its underlying devices only to administrators.

@@ -42,7 +42,7 @@ impl Queue {
     /// Opens the engine, or returns the reason why it cannot be used here.
     pub(in crate::engine) fn probe(polled: bool) -> Result<Self, String> {
         if polled {
-            return Err("Windows lets no program poll a device".to_owned());
+            return Err("programs cannot poll a device on Windows".to_owned());
         }
         new_port().map_err(|e| e.to_string())?;
         Ok(Self { how: "no job yet" })
@@ -62,8 +62,8 @@ impl Queue {
         if piece.is_none() && !writes_twice {
             return Ok(());
         }
-        let reason = "it sends no request in pieces and none twice, as this inline layer does; \
-                      take --engine threads";
+        let reason = "it can neither split requests nor send them twice, as this inline layer does; use --engine \
+                      threads";
         Err(LoadError::Unavailable { engine: self.name(), reason: reason.to_owned() })
     }
 
@@ -75,7 +75,7 @@ impl Queue {
     fn note(&mut self, task: &Task) {
         self.how = match task.transfer.mode {
             IoMode::Direct => "overlapped, FILE_FLAG_NO_BUFFERING | FILE_FLAG_WRITE_THROUGH",
-            IoMode::Buffered => "overlapped, through the cache of files",
+            IoMode::Buffered => "overlapped, through the file cache",
         };
     }
 
@@ -196,8 +196,8 @@ impl Port {
             && !u64::from(*block).is_multiple_of(unit)
         {
             let reason = format!(
-                "requests of {block} bytes are no multiples of the disk's sectors of {unit} bytes; \
-                 take larger ones, or --buffered"
+                "requests of {block} bytes are not multiples of the disk's {unit}-byte sectors; use larger ones, or \
+                 --buffered"
             );
             return Err(LoadError::Unavailable { engine: "direct I/O", reason });
         }

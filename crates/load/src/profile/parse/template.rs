@@ -86,7 +86,7 @@ impl Template {
                     Some(Binding::Word(word)) => text.push_str(&word),
                     Some(Binding::Size(bytes)) => text.push_str(&size(bytes, *short)),
                     None => {
-                        let problem = format!("names {{{key}}}, which the sweep does not have");
+                        let problem = format!("refers to {{{key}}}, which the sweep does not have");
                         let remedy = "use keys of the sweep, or {case}";
                         return Err(source.invalid(self.field, self.at, problem, remedy));
                     }

@@ -42,7 +42,7 @@ impl Carriage {
     /// Text for display; empty if there is nothing to report.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
-            Self::AtOnce => "carried out at once (tmpfs), ",
+            Self::AtOnce => "completed immediately (tmpfs), ",
             Self::Submitted => "submitted without worker threads where nothing blocks, ",
             Self::Workers => "each handed to a worker thread of the kernel (no RWF_NOWAIT), ",
             Self::Unknown => "",

@@ -69,7 +69,7 @@ const DISKS: &[Disk] = &[
             ("queue/rotational", "1"),
         ],
         expected: Some(K::HardDisk),
-        why: "the system says",
+        why: "the system reports",
         ..NONE
     },
     Disk {
@@ -78,7 +78,7 @@ const DISKS: &[Disk] = &[
         rate: Some(0),
         identify: Some((0, 0)),
         files: &[("device/model", "ST3160815AS"), ("queue/rotational", "1")],
-        why: "does not say whether it rotates",
+        why: "does not report whether it rotates",
         ..NONE
     },
     Disk {
@@ -94,7 +94,7 @@ const DISKS: &[Disk] = &[
         about: "an early SSD that the kernel takes to rotate",
         at: SATA,
         files: &[("device/model", "MTRON MSD-SATA SSD"), ("queue/rotational", "1")],
-        why: "its name says flash",
+        why: "its name indicates flash",
         ..NONE
     },
     Disk {
@@ -104,7 +104,7 @@ const DISKS: &[Disk] = &[
         identify: Some((5400, 1 << 9)),
         files: &[("device/model", "ST1000XX000-1XX1"), ("queue/rotational", "1")],
         expected: Some(K::Hybrid),
-        why: "the drive says so",
+        why: "as the drive reports",
         ..NONE
     },
     Disk {
@@ -287,7 +287,7 @@ const DISKS: &[Disk] = &[
             ("removable", "0"),
             ("queue/rotational", "1"),
         ],
-        why: "does not say whether it rotates",
+        why: "does not report whether it rotates",
         ..NONE
     },
     Disk {
