@@ -31,7 +31,7 @@ impl Channel {
         crate::system::channel::standard_input().map(Self)
     }
 
-    /// Sends a message of up to [`MOST`] bytes, at least one, with up to 64 open files.
+    /// Sends a message of 1 to [`MOST`] bytes with up to 64 open files.
     ///
     /// # Errors
     /// The operating system's error, [`io::ErrorKind::BrokenPipe`] if the other end is gone.

@@ -1,4 +1,5 @@
-//! Takes the rights that its work does not need from a process: another user, no new privileges, and few system calls.
+//! Drops the privileges that a process does not need for its work: another user, no new privileges, and few system
+//! calls.
 
 use std::io;
 
@@ -7,8 +8,8 @@ use std::io;
 pub struct Needs {
     /// The process accepts connections on a socket that it received.
     pub sockets: bool,
-    /// The process uses io_uring rings that it created before. Filters do not see ring requests, so each ring
-    /// must refuse the operations that it does not need.
+    /// The process uses io_uring rings that it created earlier. Filters do not see ring requests, so each ring must
+    /// refuse the operations that it does not need.
     pub rings: bool,
 }
 
@@ -18,7 +19,7 @@ pub struct Needs {
 /// user.
 ///
 /// # Errors
-/// The operating system's error, if rights remain.
+/// The operating system's error, if privileges remain.
 pub fn give_up_rights() -> io::Result<()> {
     crate::system::confine::give_up_rights()
 }

@@ -2,20 +2,19 @@
 //!
 //! | part of the machine's busy time | includes |
 //! |---|---|
-//! | generator | this process's threads that submit the load, and all its threads that ended between the snapshots: the engine ends its own before the second one |
+//! | generator | this process's threads that submit the load, and all its threads that exited between the snapshots; those of the engine exit before the second one |
 //! | daemons | this process's serving threads, identified by name, and io_uring's workers of these; the [watched](Counters::watch) processes with all descendants; and children of this process that it waited for between the snapshots |
 //! | kernel | kernel threads, and io_uring's other workers in this process, which run kernel code for the submitter like kworkers |
 //! | other | the rest: other programs, interrupts, and lost time |
 //!
-//! The first three come from the scheduler's exact account of each task. The total is sampled by
-//! the kernel at each scheduler tick. `other`, the difference, is therefore as coarse as that
-//! sample and can be negative in a short trial; over many trials the error averages out. Time that
-//! a hypervisor stole while a task was running counts for that task, unless the kernel has
-//! `CONFIG_PARAVIRT_TIME_ACCOUNTING`. It does not count in the total.
+//! The first three come from the scheduler's exact account of each task. The total is sampled by the kernel at each
+//! scheduler tick. `other`, the difference, is therefore as coarse as that sample and can be negative in a short
+//! trial; over many trials the error averages out. Steal time while a task was running counts for that task, unless
+//! the kernel has `CONFIG_PARAVIRT_TIME_ACCOUNTING`. The total does not include it.
 //!
-//! Two kinds of time are lost and end up in `other`: that of kernel threads that ended between two
-//! snapshots, and that of processes that ended and were waited for neither by this process nor by a
-//! watched one. In a container that hides kernel threads, these are in `other` as well.
+//! Two kinds of time are lost and end up in `other`: that of kernel threads that exited between two snapshots, and
+//! that of processes that exited and were waited for neither by this process nor by a watched one. In a container
+//! that hides kernel threads, these are in `other` as well.
 
 mod device;
 mod thread;
@@ -83,11 +82,11 @@ pub struct Passed {
     /// Joules that the whole machine drew from its batteries, estimated from the power at both ends; `None` on
     /// mains power.
     pub battery_j: Option<f64>,
-    /// Hottest processor temperature at the end, degrees Celsius.
+    /// Hottest CPU temperature at the end, degrees Celsius.
     pub temperature_c: Option<f64>,
-    /// Mean clock frequency of the processors at the end, MHz.
+    /// Mean clock frequency of the CPUs at the end, MHz.
     pub frequency_mhz: Option<f64>,
-    /// Share of the time in which some task waited for a processor, 0 to 1.
+    /// Share of the time in which some task waited for a CPU, 0 to 1.
     pub cpu_pressure: Option<f64>,
     /// Share of the time in which some task waited for I/O, 0 to 1.
     pub io_pressure: Option<f64>,
@@ -101,7 +100,7 @@ pub struct Passed {
     pub helper_threads: Vec<ThreadTime>,
     /// The busiest kernel threads.
     pub kernel_threads: Vec<ThreadTime>,
-    /// How often the encryption system's threads left a processor.
+    /// How often the encryption system's threads left a CPU.
     pub switches: Option<Switches>,
 }
 

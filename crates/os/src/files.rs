@@ -40,8 +40,8 @@ impl Opening {
         Self { alone, ..self }
     }
 
-    /// Does not wait for the other end of a pipe, and does not make a terminal the controlling one.
-    /// Reads do not wait either.
+    /// Does not wait for the other end of a pipe, and does not make a terminal the controlling terminal. Reads do
+    /// not wait either.
     pub fn without_waiting(self) -> Self {
         Self { without_waiting: true, ..self }
     }
@@ -158,9 +158,8 @@ pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     system::name_of_bytes(bytes)
 }
 
-/// Advises the kernel to drop the clean pages of a file from the page cache; needs no privilege.
-/// Advice only: the kernel may ignore it and does not report whether it did. No effect on systems
-/// without such advice.
+/// Advises the kernel to drop the clean pages of a file from the page cache; requires no privileges. Advice only:
+/// the kernel may ignore it and does not report whether it did. No effect on systems without such advice.
 pub fn forget(file: &File) {
     system::forget(file);
 }
@@ -213,8 +212,8 @@ pub fn allocate_part(file: &File, part: Range<u64>) -> io::Result<()> {
     system::allocate_part(file, part)
 }
 
-/// The file with requests that bypass or use the page cache: the same file if the system can change this for an open
-/// file (Linux), otherwise a second one; the first is then unchanged.
+/// Makes the requests to a file bypass or use the page cache. Returns the same file if the system can change this
+/// for an open file (Linux). Otherwise returns a second one and leaves the first unchanged.
 ///
 /// # Errors
 /// The operating system's error, for example if the file system has no direct I/O.
@@ -222,7 +221,7 @@ pub fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File>> {
     system::with_direct(file, direct)
 }
 
-/// A file of which nothing can be read.
+/// A file from which nothing can be read.
 ///
 /// # Errors
 /// The operating system's error.

@@ -5,7 +5,7 @@
 pub struct Machine {
     /// CPU model, as the kernel reports it.
     pub cpu_model: String,
-    /// Number of processors that this process may use.
+    /// Number of CPUs that this process may use.
     pub cpus: u32,
     /// Usable CPU features that matter to ciphers.
     pub cpu_features: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Machine {
     pub emulated: Option<String>,
     /// One-minute load average.
     pub load_average: f64,
-    /// What determines the processors' clock rate.
+    /// The settings that determine the clock rate of the CPUs.
     pub power: Power,
 }
 
@@ -29,7 +29,7 @@ pub struct Machine {
 pub const VIRTUAL_MACHINE: &str = "virtual machine";
 
 impl Machine {
-    /// Whether a hypervisor provides the devices, or a kernel that runs as a program.
+    /// Whether the devices are provided by a hypervisor, or by a kernel that runs as a program.
     pub fn is_virtual(&self) -> bool {
         self.virtualisation.as_deref().is_some_and(|name| name != "container")
     }
@@ -40,7 +40,7 @@ impl Machine {
 pub struct Limits {
     /// Bytes of memory.
     pub memory_bytes: Option<u64>,
-    /// Seconds of processor time per second.
+    /// Seconds of CPU time per second.
     pub cpus: Option<f64>,
 }
 
@@ -51,20 +51,20 @@ impl Limits {
     }
 }
 
-/// How long the processes of this process's control groups had to wait for processor time because of a limit; `None`
+/// How long the processes of this process's control groups had to wait for CPU time because of a limit; `None`
 /// without a limit.
 pub fn throttled() -> Option<std::time::Duration> {
     crate::system::machine::throttled()
 }
 
-/// How a machine saves power, as the system names it. Unknown values are `None`.
+/// How a machine saves power, in the system's terms. Unknown values are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Power {
-    /// The policies that choose the processors' clock rates, each once, such as `powersave`.
+    /// The policies that choose the CPUs' clock rates, without duplicates, such as `powersave`.
     pub governor: Option<String>,
     /// The driver that sets the rates, such as `intel_pstate`.
     pub driver: Option<String>,
-    /// The preference set for the processor itself, such as `balance_performance`.
+    /// The preference set for the CPU itself, such as `balance_performance`.
     pub preference: Option<String>,
     /// Whether the machine runs on a battery; `None` if it has none.
     pub on_battery: Option<bool>,
@@ -82,8 +82,7 @@ pub fn missing_file_system() -> Option<&'static str> {
     crate::system::machine::missing_file_system()
 }
 
-/// Number of processors that the kernel is prepared for, offline ones included; 1 if it does not
-/// report it.
+/// Number of CPUs for which the kernel is prepared, including offline ones; 1 if it does not report it.
 pub fn possible_cpus() -> u32 {
     crate::system::machine::possible_cpus().unwrap_or(1).max(1)
 }
@@ -98,7 +97,7 @@ pub fn memory_available() -> Option<u64> {
     crate::system::machine::memory_available()
 }
 
-/// Busy and total time of all processors together since boot, in a system-specific unit. `None` if
+/// Busy and total time of all CPUs together since boot, in a system-specific unit. `None` if
 /// the system does not report it.
 pub fn processor_time() -> Option<(u64, u64)> {
     crate::system::machine::processor_time()
@@ -109,13 +108,12 @@ pub fn kernel_setting(name: &str) -> Option<String> {
     crate::system::machine::kernel_setting(name)
 }
 
-/// The name of this machine in its network; empty if the system does not report it.
+/// The name of this machine on the network; empty if the system does not report it.
 pub fn host_name() -> String {
     crate::system::machine::host_name().unwrap_or_default()
 }
 
-/// The id that this installation keeps (machine-id(5)), which its owner may want to keep private; `None` if it has
-/// none.
+/// The ID of this installation (machine-id(5)), which its owner may want to keep private; `None` if it has none.
 pub fn machine_id() -> Option<String> {
     crate::system::machine::machine_id()
 }

@@ -116,7 +116,7 @@ fn replaceable(directory: &Directory, name: &OsStr) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 
-/// Writes a file atomically: at any time it is either missing, the old one, or complete.
+/// Writes a file atomically: at any time, the file is either missing, the old one, or complete.
 ///
 /// # Errors
 /// Those of [`NewFile::begin`] and [`NewFile::replace`].

@@ -1,5 +1,4 @@
-//! Paths as text from which they can be read again: JSON supports only Unicode, but a path may contain any
-//! bytes except zero.
+//! Converts paths to text and back: JSON supports only Unicode, but a path can contain any bytes except zero.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;

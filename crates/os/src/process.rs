@@ -63,8 +63,7 @@ pub fn has_ended(process: u32) -> bool {
     crate::system::process::has_ended(process)
 }
 
-/// CPU seconds of a process with all its threads, including those that ended. `None` as for
-/// [`started`].
+/// CPU seconds of a process with all its threads, including those that exited. `None` as for [`started`].
 pub fn cpu_s(process: u32) -> Option<f64> {
     crate::system::process::cpu_s(process)
 }
@@ -161,8 +160,7 @@ pub fn ended_by(status: ExitStatus) -> Option<i32> {
     crate::system::process::ended_by(status)
 }
 
-/// Detaches this process from its terminal: neither Ctrl-C nor the end of the terminal reaches it
-/// any more.
+/// Detaches this process from its terminal, so that neither Ctrl-C nor closing the terminal affects it any more.
 ///
 /// # Errors
 /// The operating system's error, for example for the leader of a group;
@@ -171,7 +169,7 @@ pub fn leave_terminal() -> io::Result<()> {
     crate::system::process::leave_terminal()
 }
 
-/// Keeps inherited descriptors, other than 0 to 2, from every program that this process starts. Called first,
+/// Prevents every program that this process starts from getting inherited descriptors, except 0 to 2. Called first,
 /// because the parent process may have left any file open.
 ///
 /// # Errors
@@ -185,8 +183,8 @@ pub fn keep_from_dumps() {
     crate::system::process::keep_from_dumps();
 }
 
-/// Keeps this process's current memory from being swapped, and later contents of the same pages, as
-/// far as the system permits.
+/// Keeps this process's current memory, and later contents of the same pages, from being swapped out, as far as the
+/// system permits.
 pub fn keep_from_swap() {
     crate::system::process::keep_from_swap();
 }

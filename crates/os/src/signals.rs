@@ -16,7 +16,7 @@ pub fn when_asked_to_end(tell: impl FnMut() + Send + 'static) -> io::Result<()> 
 /// The flag that termination signals set for an orderly exit, instead of killing the process.
 #[derive(Clone, Debug, Default)]
 pub struct Raised {
-    /// Raised by each of them.
+    /// Set by each of these signals.
     pub stop: Arc<AtomicBool>,
     /// The number of the last signal, as on Linux; 0 before any arrived.
     pub number: Arc<AtomicUsize>,

@@ -1,5 +1,4 @@
-//! Storage: mounts, free space, and block devices with the devices below and the holders above
-//! each.
+//! Storage: mounts, free space, and block devices with their underlying devices and holders.
 
 mod kind;
 mod opal;
@@ -63,9 +62,9 @@ pub fn mount_of(device: u64, path: &Path) -> Option<Mount> {
 }
 
 impl Mount {
-    /// The one of `mounts` that contains `path`: the one with this device number and the longest
-    /// mount point. If the file system hides its device number (btrfs subvolumes), the one with the
-    /// longest mount point above `path`.
+    /// The mount that contains `path`: of `mounts`, the one with this device number and the longest mount point. If
+    /// the file system hides its device number (btrfs subvolumes), the one with the longest mount point above
+    /// `path`.
     pub fn of(mounts: Vec<Self>, device: u64, path: &Path) -> Option<Self> {
         let above = mounts.into_iter().filter(|mount| path.starts_with(&mount.mountpoint));
         // A later mount hides earlier ones at the same point; `max_by_key` returns the last of

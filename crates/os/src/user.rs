@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Number of the effective user, whose rights this process has. 0 on systems without user numbers,
-/// where owners are 0 as well.
+/// Number of the effective user, whose privileges this process has. 0 on systems without user numbers, where owners
+/// are 0 as well.
 pub fn effective() -> u32 {
     crate::system::user::effective()
 }
@@ -19,7 +19,7 @@ pub fn effective_group() -> u32 {
     crate::system::user::effective_group()
 }
 
-/// Whether this process has all rights. False if the system does not report it.
+/// Whether this process has all privileges. False if the system does not report it.
 pub fn is_root() -> bool {
     crate::system::user::is_root()
 }
@@ -35,13 +35,13 @@ pub struct Asker {
     pub home: Option<PathBuf>,
 }
 
-/// The user who acquired root's rights, if this process has them and was started by another user.
+/// The user who gained root privileges, if this process has them and was started by another user.
 pub fn asker() -> Option<Asker> {
     crate::system::user::asker()
 }
 
-/// Lets `command` run only with the rights of `asker`, in an environment that contains only the home: the user
-/// can inspect that process.
+/// Makes `command` run only with the privileges of `asker`. Its environment contains only the home directory,
+/// because the user can inspect that process.
 pub fn run_as<'a>(command: &'a mut Command, asker: &Asker) -> &'a mut Command {
     command.env_clear();
     if let Some(home) = &asker.home {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The counters of a device at one moment, or what they counted between two. Values that a system does not count are
-/// `None`.
+/// The counters of a device at one moment, or the difference between two moments. Values that a system does not
+/// count are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
     /// Nanoseconds of a monotonic clock; between two moments, the time between them.
@@ -14,28 +14,28 @@ pub struct DeviceCounts {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Read requests that ended.
+    /// Completed read requests.
     pub reads: u64,
-    /// Write requests that ended.
+    /// Completed write requests.
     pub writes: u64,
     /// Total nanoseconds that these reads took.
     pub read_ns: u64,
     /// Total nanoseconds that these writes took.
     pub write_ns: u64,
-    /// Nanoseconds in which a request was in flight. Linux counts in clock ticks, and counts a tick in which a request
-    /// began in full.
+    /// Nanoseconds during which requests were in flight. Linux counts in clock ticks; a tick in which a request
+    /// started counts in full.
     pub busy_ns: u64,
-    /// Requests in flight at this moment; between two moments, at the first.
+    /// Requests in flight at this moment; for the difference between two moments, at the first one.
     pub queued: Option<u64>,
     /// Reads that were merged with adjacent ones before they reached the device.
     pub merged_reads: Option<u64>,
     /// Writes that were merged in the same way.
     pub merged_writes: Option<u64>,
-    /// Discard requests that ended.
+    /// Completed discard requests.
     pub discards: Option<u64>,
     /// Bytes discarded.
     pub discarded_bytes: Option<u64>,
-    /// Completed flushes of the device's cache. For each partition, Linux counts those of the whole disk.
+    /// Completed flushes of the device's cache. For a partition, Linux counts the flushes of the whole disk.
     pub flushes: Option<u64>,
     /// Nanoseconds that these flushes took.
     pub flush_ns: Option<u64>,

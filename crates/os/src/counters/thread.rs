@@ -1,4 +1,4 @@
-//! The activity of individual threads: a system may wait for one of them while the other processors idle.
+//! The activity of individual threads: a system may wait for one of them while the other CPUs idle.
 
 /// CPU time of a thread between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,10 +11,10 @@ pub struct ThreadTime {
     pub ns: u64,
 }
 
-/// How often tasks left a processor.
+/// How often tasks left a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// To wait for something; a wake-up follows each time.
+    /// Because they waited for something; a wake-up follows each time.
     pub voluntary: u64,
     /// Because the scheduler ran another task.
     pub involuntary: u64,

@@ -32,7 +32,8 @@ fn limits_under(root: &Path) -> Limits {
     }
 }
 
-/// The longest wait of any of the groups; a group with a quota includes the waits that it caused below it.
+/// The longest wait in any of the groups. The wait of a group with a quota includes the waits that it caused in the
+/// groups below.
 fn throttled_under(root: &Path) -> Option<Duration> {
     let of = |group: &PathBuf| {
         quota(group)?;
@@ -48,7 +49,7 @@ fn throttled_under(root: &Path) -> Option<Duration> {
     groups(root).iter().filter_map(of).max()
 }
 
-/// Number of processors whose time the group may use.
+/// Number of CPUs whose time the group may use.
 fn quota(group: &Path) -> Option<f64> {
     if let Ok(text) = fs::read_to_string(group.join("cpu.max")) {
         let (quota, period) = text.trim().split_once(' ')?;
@@ -64,7 +65,7 @@ fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// The directories of this process's groups and of all above them, as far as they are mounted.
+/// The directories of this process's groups and of all groups above them, as far as they are mounted.
 fn groups(root: &Path) -> Vec<PathBuf> {
     let Ok(own) = fs::read_to_string(root.join("proc/self/cgroup")) else { return Vec::new() };
     // Mount point names need not be UTF-8.
@@ -88,7 +89,7 @@ fn groups(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The mount point of a hierarchy that controls memory or processors, and this process's group below it, from a line of
+/// The mount point of a hierarchy that controls memory or CPUs, and this process's group below it, from a line of
 /// `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and all of `/proc/self/cgroup`.
 fn hierarchy(mount: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
     let (place, system) = mount.split_once(" - ")?;

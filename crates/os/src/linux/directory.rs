@@ -17,7 +17,7 @@ use super::file_type;
 use crate::entry::single;
 use crate::{Entry, FileIdentity, FileType};
 
-/// Attempts to remove a tree that someone is still writing to.
+/// Number of attempts to remove a tree that another process still writes to.
 const ATTEMPTS: usize = 3;
 
 impl FileIdentity {
@@ -326,7 +326,8 @@ impl Directory {
         Ok(rustix::fs::symlinkat(target, &self.descriptor, single(name)?)?)
     }
 
-    /// Gives it the permissions and the modification time of `old` and, if this user is root, its owner and group.
+    /// Gives this directory the permissions and the modification time of `old` and, if this user is root, its owner
+    /// and group.
     ///
     /// # Errors
     /// The operating system's error.
@@ -410,7 +411,7 @@ impl Directory {
         Ok((found.st_uid, found.st_mode & 0o7777))
     }
 
-    /// Ensures that new names in it survive a power failure.
+    /// Ensures that new names in this directory survive a power failure.
     ///
     /// # Errors
     /// The error of fsync(2).

@@ -93,7 +93,7 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<
     file.write_all_at(data, offset)
 }
 
-/// The permission bits that are passed on: all but set-user-ID, set-group-ID and the sticky bit.
+/// The permission bits that are passed on: all except set-user-ID, set-group-ID and the sticky bit.
 const PASSED_ON: u32 = 0o777;
 
 pub(crate) fn take_after(new: impl AsFd, old: impl AsFd) -> io::Result<()> {
@@ -143,7 +143,7 @@ pub(crate) fn allocate_part(file: &File, part: Range<u64>) -> io::Result<()> {
     }
 }
 
-/// Sets or clears `O_DIRECT`; a file system without it refuses.
+/// Sets or clears `O_DIRECT`; fails on a file system without it.
 pub(crate) fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File>> {
     let mut flags = fcntl_getfl(&**file)?;
     flags.set(OFlags::DIRECT, direct);

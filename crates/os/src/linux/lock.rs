@@ -9,7 +9,7 @@ use rustix::io::Errno;
 pub(crate) fn give_up(_: &File) {}
 
 /// Whether another program holds a record lock on a file, of either kind: a process's lock, or an open file
-/// description lock as used by QEMU. Tries to take one, because F_GETLK names holders of open files by a
+/// description lock as used by QEMU. Tries to acquire one, because for an open file description F_GETLK reports a
 /// process number that rustix does not accept. False if the file is not open for writing.
 pub(crate) fn is_locked_by_record(file: &File) -> bool {
     match fcntl_lock(file, FlockOperation::NonBlockingLockExclusive) {

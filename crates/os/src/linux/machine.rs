@@ -101,7 +101,7 @@ pub(crate) fn processor_time() -> Option<(u64, u64)> {
     times(&fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// Busy and total ticks of all processors together, from the first line of `/proc/stat`
+/// Busy and total ticks of all CPUs together, from the first line of `/proc/stat`
 /// (proc_stat(5)). `idle` and `iowait` are idle; `guest` and `guest_nice` are included in `user`
 /// and `nice`.
 fn times(stat: &str) -> Option<(u64, u64)> {
@@ -123,7 +123,7 @@ pub(crate) fn host_name() -> Option<String> {
     Some(name).filter(|name| !name.is_empty() && name != "(none)")
 }
 
-/// The location according to machine-id(5), and that of D-Bus.
+/// The locations specified by machine-id(5) and by D-Bus.
 pub(crate) fn machine_id() -> Option<String> {
     ["/etc/machine-id", "/var/lib/dbus/machine-id"].iter().find_map(|path| {
         let text = fs::read_to_string(path).ok()?;
@@ -180,7 +180,7 @@ fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {
     }
 }
 
-/// Whether a device tree is that of QEMU's `virt` machine: only x86 processors have a flag for a hypervisor.
+/// Whether a device tree is that of QEMU's `virt` machine; only x86 CPUs have a flag for a hypervisor.
 fn emulated_board(compatible: &[u8]) -> bool {
     compatible.split(|byte| *byte == 0).any(|name| name == b"linux,dummy-virt")
 }

@@ -33,7 +33,7 @@ fn on_battery(class: &Path) -> Option<bool> {
     (!batteries.is_empty()).then_some(discharging)
 }
 
-/// Entries of a directory whose names begin with `beginning`.
+/// Entries of a directory whose names start with `beginning`.
 fn below(directory: &Path, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let fits = |e: &fs::DirEntry| e.file_name().to_string_lossy().starts_with(beginning);

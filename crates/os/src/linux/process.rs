@@ -27,10 +27,10 @@ pub(crate) struct Stat {
     pub(crate) parent: u32,
     /// `PF_*` of the kernel.
     pub(crate) flags: u64,
-    /// User and system time. In `/proc/PID/task/TID` for the thread; in `/proc/PID` for all
-    /// threads, including those that ended.
+    /// User and system time. In `/proc/PID/task/TID` for the thread; in `/proc/PID` for all threads, including
+    /// those that exited.
     pub(crate) cpu_ticks: u64,
-    /// The same for children that ended and were waited for, and for their children.
+    /// The same for children that exited and were waited for, and for their children.
     pub(crate) waited_ticks: u64,
     /// Start time since boot.
     pub(crate) start_ticks: u64,
@@ -153,7 +153,7 @@ pub(crate) fn is_program(file: &Path) -> bool {
     file.is_file() && access(file, Access::EXEC_OK).is_ok()
 }
 
-/// Many programs begin their messages with this name.
+/// Many programs start their messages with this name.
 pub(crate) fn called<'c>(command: &'c mut Command, name: &str) -> &'c mut Command {
     command.arg0(name)
 }

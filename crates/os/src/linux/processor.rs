@@ -1,6 +1,6 @@
-//! Names of processors: on ARM, /proc/cpuinfo contains only numbers.
+//! Names of CPUs: on ARM, /proc/cpuinfo contains only numbers.
 
-/// Part numbers of the implementer 0x41 (Arm), from the manuals of its processors (MIDR_EL1).
+/// Part numbers of the implementer 0x41 (Arm), from the manuals of its CPUs (MIDR_EL1).
 const ARM: &[(&str, &str)] = &[
     ("0xd03", "Cortex-A53"),
     ("0xd04", "Cortex-A35"),
@@ -18,7 +18,7 @@ const ARM: &[(&str, &str)] = &[
     ("0xd80", "Cortex-A520"),
 ];
 
-/// The name of the first processor.
+/// The name of the first CPU.
 pub(super) fn name(cpuinfo: &str) -> Option<String> {
     if let Some(name) = field(cpuinfo, &["model name", "Processor"]) {
         return Some(name);

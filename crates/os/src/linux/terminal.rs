@@ -22,7 +22,7 @@ pub(crate) fn width() -> Option<u16> {
     Some(rustix::termios::tcgetwinsize(stdout()).ok()?.ws_col)
 }
 
-/// Terminals without ANSI sequences are named in `TERM`; code that prints colours checks it.
+/// `TERM` identifies terminals without ANSI sequences; the code that prints colours checks it.
 pub(crate) fn takes_colours() -> bool {
     true
 }

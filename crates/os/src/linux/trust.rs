@@ -42,9 +42,9 @@ pub fn renamed_by(directory: &Path, user: u32, writers: Writers) -> io::Result<O
     Ok(None)
 }
 
-/// As [`renamed_by`], but only users who can reach it count: a user who may not enter a directory on the way cannot
-/// rename anything below it. Desktops mount disks like this: open to all, in a directory that only one user can enter.
-/// `users` are trusted in addition to root.
+/// Like [`renamed_by`], but only users who can reach the directory count: a user who may not enter a directory on
+/// the way cannot rename anything below it. Desktops mount disks in this way: open to all, but in a directory that
+/// only one user can enter. `users` are trusted in addition to root.
 ///
 /// # Errors
 /// The operating system's error for a part of the path.
@@ -58,7 +58,7 @@ pub fn renamed_by_passers(
     if opened.is_some() || is_reached {
         return Ok(opened);
     }
-    // The same file system may also be mounted at a place that they can reach.
+    // The same file system may also be mounted at a location that they can reach.
     let device = std::fs::metadata(&real)?.dev();
     let mounts = crate::storage::mounts().unwrap_or_default();
     let others = mounts.iter().filter(|m| m.device == device && !real.starts_with(&m.mountpoint));

@@ -190,7 +190,7 @@ const HYBRIDS: [&str; 26] = [
     "mq02abf050h",
 ];
 
-/// Flash drives for the ATA bus from before drives could report that they do not rotate.
+/// Names of flash drives for the ATA bus from a time when drives could not yet report that they do not rotate.
 const OLD_FLASH: [&str; 5] = ["ssd", "flash", "cf card", "sdcf", "solid state"];
 
 impl Signs {

@@ -30,7 +30,7 @@ pub struct SelfEncrypting {
 }
 
 impl SelfEncrypting {
-    /// Queries a drive; `None` if it is not of this kind or does not answer.
+    /// Queries a drive; `None` if it is not of this kind or does not respond.
     pub fn ask(drive: &impl OpalDrive) -> Option<Self> {
         let flags = drive.status().ok()?;
         let has = |flag| flags & flag != 0;

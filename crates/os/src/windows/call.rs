@@ -91,7 +91,7 @@ pub(super) fn path_of(file: &File) -> io::Result<PathBuf> {
     }
 }
 
-/// Another handle on the same open file, with other flags of CreateFile.
+/// Another handle to the same open file, with other flags of CreateFile.
 pub(super) fn reopen(file: &File, flags: u32) -> io::Result<File> {
     let access = fs::FILE_GENERIC_READ | fs::FILE_GENERIC_WRITE;
     let share = fs::FILE_SHARE_READ | fs::FILE_SHARE_WRITE | fs::FILE_SHARE_DELETE;
@@ -183,7 +183,7 @@ pub(super) fn volume(root: &Path) -> io::Result<Volume> {
     Ok(Volume { serial: u64::from(serial), file_system, flags })
 }
 
-/// The name of the volume at `root` that does not change with its letter.
+/// The name of the volume at `root` that stays the same if its drive letter changes.
 pub(super) fn volume_name(root: &Path) -> io::Result<PathBuf> {
     let mut buffer = [0; 64];
     let root = wide(root);
@@ -198,7 +198,7 @@ pub(super) fn volume_name(root: &Path) -> io::Result<PathBuf> {
     Ok(text(&buffer).into())
 }
 
-/// The roots of all volumes with a letter.
+/// The roots of all volumes with a drive letter.
 pub(super) fn letters() -> Vec<PathBuf> {
     // SAFETY: it has no arguments.
     let set = unsafe { fs::GetLogicalDrives() };
@@ -274,7 +274,7 @@ pub(super) fn own_time() -> Option<u64> {
     Some(process_times(this).ok()?.1)
 }
 
-/// A handle on a process, to query its times and whether it has exited.
+/// A handle to a process, to query its times and whether it has exited.
 pub(super) fn open_process(process: u32) -> io::Result<OwnedHandle> {
     let access = threading::PROCESS_QUERY_LIMITED_INFORMATION | threading::PROCESS_SYNCHRONIZE;
     // SAFETY: its arguments are numbers.
@@ -294,7 +294,7 @@ pub(super) fn has_ended(process: &OwnedHandle) -> bool {
     state == SIGNALLED
 }
 
-/// Whether this process has an administrator's rights.
+/// Whether this process has an administrator's privileges.
 pub(super) fn is_elevated() -> bool {
     let mut token = null_mut();
     // SAFETY: the pseudo handle is always open, and the handle belongs to the call.

@@ -68,7 +68,7 @@ fn counts(found: &DISK_PERFORMANCE) -> DeviceCounts {
 }
 
 impl Counters {
-    /// `device` is the volume under the target; it gets number 0. Threads have no names that could distinguish
+    /// `device` is the volume that holds the target; it gets number 0. Threads have no names that could distinguish
     /// them.
     pub fn new(device: Option<CountedBy>, _serving: &[&str]) -> Self {
         Self { devices: vec![device.and_then(reader)], ..Self::default() }

@@ -107,7 +107,7 @@ impl Directory {
         Ok((Self::open(parent)?, name))
     }
 
-    /// A second handle on the same directory.
+    /// A second handle to the same directory.
     ///
     /// # Errors
     /// The operating system's error.
@@ -137,7 +137,7 @@ impl Directory {
     /// Creates a symbolic link.
     ///
     /// # Errors
-    /// [`io::ErrorKind::Unsupported`]: most users must not.
+    /// [`io::ErrorKind::Unsupported`]: most users are not permitted to.
     pub fn create_link(&self, _target: &OsStr, _name: &OsStr) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -338,7 +338,7 @@ impl Directory {
     /// Removes the subdirectory with this identity and all its contents.
     ///
     /// # Errors
-    /// `NotFound` if the name denotes another file; otherwise the operating system's error.
+    /// `NotFound` if the name refers to another file; otherwise the operating system's error.
     pub fn remove_tree(&self, name: &OsStr, identity: FileIdentity) -> io::Result<()> {
         let tree = self.subdirectory(name)?;
         if tree.identity()? != identity {

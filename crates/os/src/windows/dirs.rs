@@ -23,12 +23,12 @@ pub(crate) fn may_write(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.permissions().readonly() || found.is_dir())
 }
 
-/// An attempt will show it.
+/// Only an attempt can show this.
 pub(crate) fn writable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A path in its usual form, without the `\\?\` of long ones, if that form denotes the same file.
+/// A path in its usual form, without the `\\?\` of long ones, if that form refers to the same file.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     const LONGEST: usize = 240;
     let mut parts = path.components();

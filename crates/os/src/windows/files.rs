@@ -15,7 +15,7 @@ use crate::files::Opening;
 /// Bypasses the file cache and the drive's cache, as O_DIRECT and a flush do on Linux.
 const DIRECT: u32 = fs::FILE_FLAG_NO_BUFFERING | fs::FILE_FLAG_WRITE_THROUGH;
 
-/// The name as far as it is Unicode: half a surrogate pair occurs only on purpose.
+/// The name, as far as it is Unicode. A lone surrogate occurs only if it was created deliberately.
 pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     String::from_utf8_lossy(&bytes).into_owned().into()
 }
@@ -71,7 +71,7 @@ pub(crate) fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File
     call::reopen(file, if direct { DIRECT } else { 0 }).map(Arc::new)
 }
 
-/// Another handle on an open file, for requests that do not wait; they bypass the cache if `direct` is set.
+/// Another handle to an open file, for requests that do not wait; they bypass the cache if `direct` is set.
 ///
 /// # Errors
 /// The operating system's error.

@@ -28,8 +28,8 @@ pub(crate) fn cpu_s(process: u32) -> Option<f64> {
     Some(call::process_times(handle.as_raw_handle()).ok()?.1 as f64 / 1e7)
 }
 
-/// Windows returns `InvalidInput` for a number that no process has. A process that has exited can be opened as
-/// long as a handle on it exists.
+/// Windows returns `InvalidInput` for a number that no process has. A process that has exited can be opened as long
+/// as a handle to it exists.
 pub(crate) fn exists(process: u32) -> bool {
     match call::open_process(process) {
         Ok(held) => !call::has_ended(&held),

@@ -12,14 +12,14 @@ use windows_sys::core::BOOL;
 use super::call;
 use crate::signals::Raised;
 
-/// The number of Ctrl-C's signal on Linux, by which a shell reports how a program ended.
+/// The number of Ctrl-C's signal on Linux, with which a shell reports how a program exited.
 const INTERRUPTED: usize = 2;
 
 /// Wakes the thread that reports.
 static ASKED: OnceLock<Sender<()>> = OnceLock::new();
 
-/// Windows ends the process when this returns for any event except the two keys, and after five
-/// seconds at the latest.
+/// Windows terminates the process when this returns for any event except the two keys, and after five seconds at
+/// the latest.
 const LAST: Duration = Duration::from_secs(10);
 
 extern "system" fn asked(event: u32) -> BOOL {

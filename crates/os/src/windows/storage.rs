@@ -10,7 +10,7 @@ use super::call::device::{self, Sectors};
 use super::{call, dirs};
 use crate::storage::{Bus, Kind, Medium, Mount, SelfEncrypting, Signs, Space, Untold};
 
-/// All volumes with a letter that this user can see.
+/// All volumes with a drive letter that this user can see.
 ///
 /// # Errors
 /// Never fails here.
@@ -87,7 +87,7 @@ pub(crate) fn untold(place: &Path) -> String {
     format!("Windows does not report what {} is", place.display())
 }
 
-/// A volume with a letter: its root. Windows reports its underlying devices only to administrators.
+/// A volume with a drive letter, as its root. Windows reports its underlying devices only to administrators.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(PathBuf);
 
@@ -107,7 +107,7 @@ impl Node {
         self.device_path()
     }
 
-    /// Whether a path denotes it.
+    /// Whether a path refers to it.
     pub fn is_named(&self, path: &Path) -> bool {
         path == self.device_path() || path == self.0
     }
@@ -170,7 +170,7 @@ impl Node {
         None
     }
 
-    /// A volume is not one.
+    /// False: a volume is not a partition.
     pub fn is_partition(&self) -> bool {
         false
     }
@@ -298,7 +298,7 @@ impl Tree {
         None
     }
 
-    /// All volumes with a letter.
+    /// All volumes with a drive letter.
     ///
     /// # Errors
     /// Never fails here.

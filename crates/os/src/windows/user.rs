@@ -25,7 +25,7 @@ pub(crate) fn real() -> u32 {
     0
 }
 
-/// Whether this process has an administrator's rights.
+/// Whether this process has an administrator's privileges.
 pub(crate) fn is_root() -> bool {
     call::is_elevated()
 }

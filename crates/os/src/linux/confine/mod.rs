@@ -39,10 +39,11 @@ pub(crate) fn give_up_rights() -> io::Result<()> {
     if !status.lines().any(|line| line == "Threads:\t1") {
         return Err(io::Error::other("a process with several threads cannot change its user"));
     }
-    // The limit for locking keys and pinning buffers once root's rights are gone.
+    // The limit for locking keys and pinning buffers after root's privileges have been dropped.
     let all = Rlimit { current: None, maximum: None };
     let is_limited = setrlimit(Resource::Memlock, all).is_err();
-    // Root in a container may lack permission to raise it. In that case only the right to lock memory is kept.
+    // Root in a container may lack permission to raise it. In that case, only the capability to lock memory is
+    // kept.
     set_keep_capabilities(is_limited)?;
     let is_another = become_nobody()?;
     if is_limited || !is_another {
@@ -63,7 +64,8 @@ fn allowing(needs: Needs) -> io::Result<BpfProgram> {
     program(rules, refused, SeccompAction::Allow)
 }
 
-/// Makes clone3(2) fail as unknown, because filters cannot see its flags: the C library then uses clone(2).
+/// Makes clone3(2) fail as an unknown call, because filters cannot inspect its flags. The C library then uses
+/// clone(2).
 fn unknown() -> io::Result<BpfProgram> {
     let unknown = SeccompAction::Errno(rustix::io::Errno::NOSYS.raw_os_error() as u32);
     program([(libc::SYS_clone3, Vec::new())].into(), SeccompAction::Allow, unknown)

@@ -1,4 +1,4 @@
-//! A user whom nobody is.
+//! A user ID that nobody has.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::{fs, io};
@@ -7,8 +7,8 @@ use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
-/// Numbers that no user has, according to systemd's table (systemd.io/UIDS-GIDS): unassigned ones and, for containers
-/// with 65,536 users, those of dynamic users.
+/// User IDs that no user has, according to systemd's table (systemd.io/UIDS-GIDS): unassigned ones and, for
+/// containers with 65,536 users, those of dynamic users.
 const FREE: [(u32, u32); 2] = [(1_879_048_192, 2_147_483_647), (61_184, 65_519)];
 
 /// `nogroup`, which owns nothing.

@@ -90,7 +90,7 @@ pub(super) const CALLS: &[(i64, Only)] = &[
     (libc::SYS_getrandom, Always),
     // Threads of its own.
     (libc::SYS_clone, With(0, THREAD)),
-    (libc::SYS_clone3, Always), // Looks unknown by another filter.
+    (libc::SYS_clone3, Always), // Another filter makes it fail as unknown.
     (libc::SYS_futex, Always),
     (libc::SYS_set_robust_list, Always),
     (libc::SYS_rseq, Always),
@@ -116,7 +116,7 @@ pub(super) const CALLS: &[(i64, Only)] = &[
     (libc::SYS_exit_group, Always),
 ];
 
-/// Connections that come in.
+/// Incoming connections.
 pub(super) const FOR_SOCKETS: &[(i64, Only)] = &[
     (libc::SYS_accept4, Always),
     (libc::SYS_recvfrom, Always),
@@ -128,7 +128,7 @@ pub(super) const FOR_SOCKETS: &[(i64, Only)] = &[
 
 /// Use of io_uring rings that already exist.
 pub(super) const FOR_RINGS: &[(i64, Only)] = &[
-    (libc::SYS_fstatfs, Always), // Whether the volume lies in memory.
+    (libc::SYS_fstatfs, Always), // Whether the volume is in memory.
     (libc::SYS_io_uring_enter, Always),
     (
         libc::SYS_io_uring_register,

@@ -66,7 +66,7 @@ impl KernelThreads {
 
     /// Nanoseconds of each thread between two readings. `since` is the time of the first one in boot ticks.
     ///
-    /// The time of a thread that ended in between is lost. Workers end after minutes without work.
+    /// The time of a thread that exited in between is lost. Workers exit after minutes without work.
     pub(super) fn used(
         &self,
         before: &KernelReading,

@@ -8,13 +8,12 @@ use rustix::time::ClockId;
 use super::task;
 use crate::counters::DeviceCounts;
 
-/// Time of all processors since boot, clock ticks.
+/// Time of all CPUs since boot, clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MachineTicks {
-    /// All time except idle, I/O wait and stolen time. The kernel samples the running task at each
-    /// scheduler tick.
+    /// All time except idle, I/O wait and steal time. The kernel samples the running task at each scheduler tick.
     pub(super) busy: u64,
-    /// Time taken by the hypervisor while there was work to do.
+    /// Steal time: the hypervisor ran something else while this machine had work to do.
     pub(super) stolen: Option<u64>,
 }
 

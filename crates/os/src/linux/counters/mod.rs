@@ -28,7 +28,8 @@ pub struct Snapshot {
     wide: Wide,
 }
 
-/// Counters read at the edge of the span, so that the cost of reading the other counters is outside the span.
+/// Counters read at the edges of the span, so that the span does not include the time for reading the other
+/// counters.
 #[derive(Clone, Debug)]
 struct Close {
     at: Instant,
@@ -79,8 +80,8 @@ pub(crate) fn reader(device: CountedBy) -> Option<Reader> {
 }
 
 impl Counters {
-    /// `device` is the block device under the target; it gets number 0. Threads of this process whose names
-    /// begin with one of `serving` count as daemons.
+    /// `device` is the underlying block device of the target; it gets number 0. Threads of this process whose names
+    /// start with one of `serving` count as daemons.
     ///
     /// The calling thread and the first thread of the process count as threads that submit the
     /// load.
@@ -105,12 +106,12 @@ impl Counters {
         self.daemons.watch(pid);
     }
 
-    /// Stops all observation, because the system under test is about to be closed.
+    /// Stops watching all processes, because the system under test is about to be closed.
     pub fn forget_watched(&mut self) {
         self.daemons.forget();
     }
 
-    /// Measures the machine's idle baseline for `wait` and returns its busy fraction, 0 to 1.
+    /// Measures the machine's idle baseline for `wait` and returns its busy fraction, from 0 to 1.
     pub fn measure_baseline(&mut self, wait: Duration, cpus: u32) -> f64 {
         self.idle = Idle::default();
         let before = self.snapshot();
@@ -121,7 +122,7 @@ impl Counters {
         (self.idle.busy / f64::from(cpus)).min(1.0)
     }
 
-    /// Reads the counters; the span begins when this returns.
+    /// Reads the counters; the span starts when this returns.
     pub fn snapshot(&self) -> Snapshot {
         let wide = self.wide();
         Snapshot { close: self.close(), wide }

@@ -28,7 +28,7 @@ pub(super) struct OwnThreads {
     /// `/proc/self/task`.
     tasks: PathBuf,
     clock: TaskClock,
-    /// The first thread of the process and the one that created this. Both only wait while others
+    /// The first thread of the process, and the thread that created this value. Both only wait while other threads
     /// work.
     issuing: [u32; 2],
     /// Prefixes of the names of threads that serve an encryption system.
@@ -40,7 +40,7 @@ pub(super) struct OwnThreads {
 pub(super) struct OwnReading {
     process_ns: u64,
     threads: BTreeMap<u32, (Part, u64)>,
-    /// How often the serving threads have left a processor.
+    /// How often the serving threads have left a CPU.
     switches: BTreeMap<u32, Switches>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct OwnReading {
 /// process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OwnUsed {
-    /// Threads that submit the load, and all threads that ended between the readings.
+    /// Threads that submit the load, and all threads that exited between the readings.
     pub(super) generator: u64,
     pub(super) servers: u64,
     /// io_uring's threads that do not work for a serving thread.
@@ -109,7 +109,7 @@ impl OwnThreads {
                 Part::Other => sum.other += used,
             }
         }
-        // The process's clock includes threads that ended.
+        // The process's clock includes threads that exited.
         let living = sum.generator + sum.servers + sum.kernel + sum.other;
         let whole = now.process_ns.saturating_sub(before.process_ns);
         sum.generator += whole.saturating_sub(living);
@@ -148,7 +148,7 @@ impl OwnThreads {
     }
 }
 
-/// The number of the thread that one of io_uring's threads works for.
+/// The number of the thread for which an io_uring thread works.
 fn master(name: &[u8]) -> Option<u32> {
     let number = KERNEL.iter().find_map(|with| name.strip_prefix(with.as_bytes()))?;
     std::str::from_utf8(number).ok()?.parse().ok()

@@ -25,7 +25,7 @@ pub(super) struct Process {
     stat: Stat,
     /// CPU nanoseconds of the live threads.
     threads: BTreeMap<u32, u64>,
-    /// How often these have left a processor.
+    /// How often these have left a CPU.
     switches: BTreeMap<u32, Switches>,
 }
 
@@ -34,7 +34,7 @@ impl Processes {
         Self { proc: proc.to_owned(), clock, roots: Vec::new() }
     }
 
-    /// Does not watch this process itself: names distinguish its threads.
+    /// Must not be called for this process itself, whose threads are distinguished by name.
     pub(super) fn watch(&mut self, pid: u32) {
         if !self.roots.contains(&pid) {
             self.roots.push(pid);
@@ -83,8 +83,8 @@ impl Processes {
 
     /// Nanoseconds between two readings. `since` is the time of the first one in boot ticks.
     ///
-    /// Threads and children that ended in between, including those of this process, are counted in
-    /// clock ticks. The time of processes that none of these waited for is lost.
+    /// Threads and children that exited in between, including those of this process, are counted in clock ticks.
+    /// The time of processes that none of these waited for is lost.
     pub(super) fn used(&self, before: &ProcessReading, now: &ProcessReading, since: u64) -> u64 {
         let mut sum = 0;
         let mut waited = 0;
@@ -107,7 +107,7 @@ impl Processes {
         sum + ns(waited.saturating_sub(known))
     }
 
-    /// Nanoseconds of each live thread between two readings, and how often they left a processor.
+    /// Nanoseconds of each live thread between two readings, and how often they left a CPU.
     pub(super) fn threads(
         &self,
         before: &ProcessReading,
@@ -138,7 +138,7 @@ impl Processes {
                 used(earlier, *ns, &self.thread(pid, *tid), since)
             })
             .sum();
-        // The process's own counter includes threads that ended, but only in ticks.
+        // The process's own counter includes threads that exited, but only in ticks.
         let ticks = now.stat.cpu_ticks.saturating_sub(before.map_or(0, |p| p.stat.cpu_ticks));
         if ns(ticks) > living + ns(ROUNDING) { ns(ticks) } else { living }
     }
@@ -159,7 +159,7 @@ impl Processes {
     }
 }
 
-/// Whether a live ancestor waited for the process that ended, possibly through other processes that ended.
+/// Whether a live ancestor waited for the process that exited, possibly through other processes that exited.
 fn waited_for(pid: u32, before: &ProcessReading, now: &ProcessReading) -> bool {
     let mut at = pid;
     // Reading takes time, so the parents need not form a tree. The loop is bounded for that case.

@@ -1,11 +1,11 @@
-//! Energy, temperature and clock frequency of the processors, if the machine reports them.
+//! Energy, temperature and clock frequency of the CPUs, if the machine reports them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::task;
 
-/// Names of hwmon drivers that measure a processor (Linux, Documentation/hwmon; device trees of
+/// Names of hwmon drivers that measure a CPU (Linux, Documentation/hwmon; device trees of
 /// small boards use `cpu_thermal`).
 const PROCESSOR: [&str; 4] = ["coretemp", "k10temp", "zenpower", "cpu_thermal"];
 
@@ -21,7 +21,7 @@ pub(super) struct Sensors {
     frequencies: Vec<PathBuf>,
 }
 
-/// The energy counter of one processor package (RAPL; Linux, Documentation/power/powercap).
+/// The energy counter of one CPU package (RAPL; Linux, Documentation/power/powercap).
 #[derive(Debug)]
 struct Package {
     energy: PathBuf,
@@ -83,7 +83,7 @@ impl Sensors {
         self.temperatures.iter().filter_map(|file| number(file)).max().map(|t| t as f64 / 1e3)
     }
 
-    /// Mean over the processors, MHz. Without a frequency driver, the kernel knows only a nominal
+    /// Mean over the CPUs, MHz. Without a frequency driver, the kernel knows only a nominal
     /// frequency, not a measured one.
     pub(super) fn frequency_mhz(&self) -> Option<f64> {
         let rates: Vec<u64> = self.frequencies.iter().filter_map(|file| number(file)).collect();
@@ -133,7 +133,7 @@ fn drawn_w(battery: &Path) -> Option<f64> {
     micro("power_now").or_else(|| Some(micro("current_now")? * micro("voltage_now")?))
 }
 
-/// The inputs for a whole processor, or all inputs of a driver if none has such a label.
+/// The inputs for a whole CPU, or all inputs of a driver if none has such a label.
 fn hwmon(class: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for device in entries(class, "hwmon") {
@@ -157,7 +157,7 @@ fn hwmon(class: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Thermal zones of processors.
+/// Thermal zones of CPUs.
 fn zones(class: &Path) -> Vec<PathBuf> {
     let mut found = entries(class, "thermal_zone");
     found.retain(|zone| {
@@ -166,7 +166,7 @@ fn zones(class: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|z| z.join("temp")).filter(|file| number(file).is_some()).collect()
 }
 
-/// Entries of a directory whose names begin with `beginning`, sorted by name.
+/// Entries of a directory whose names start with `beginning`, sorted by name.
 fn entries(directory: &Path, beginning: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let mut found: Vec<_> = entries
@@ -184,7 +184,7 @@ fn text(file: &Path) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// `None` also for negative values: no working processor is that cold.
+/// `None` also for negative values: no working CPU is that cold.
 fn number(file: &Path) -> Option<u64> {
     text(file)?.parse().ok()
 }

@@ -16,7 +16,7 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TaskClock {
     /// `schedstat`: nanoseconds (Linux, Documentation/scheduler/sched-stats.rst). For a task that
-    /// is running on another processor, the value lags by up to one scheduler tick.
+    /// is running on another CPU, the value lags by up to one scheduler tick.
     Scheduler,
     /// `stat`, for kernels built without `schedstat`: clock ticks.
     Ticks,
@@ -52,7 +52,7 @@ impl TaskClock {
     }
 }
 
-/// The open account of a task. It stays with that task even when another one gets the number.
+/// The open account of a task. It remains the account of that task even if another task gets its number.
 #[derive(Debug)]
 pub(super) struct Account {
     clock: TaskClock,
@@ -74,9 +74,9 @@ impl Account {
 
 /// Nanoseconds that a task has used since an earlier reading.
 ///
-/// A task without an earlier reading counts in full if it started after `since` (boot ticks).
-/// Otherwise it does not count: it existed before but was missed, because the list of children is
-/// incomplete while some of them end. The same applies if a new task has taken over the number.
+/// A task without an earlier reading counts in full if it started after `since` (boot ticks). Otherwise it does not
+/// count: it existed before but was missed, because the list of children is incomplete while some of them exit. The
+/// same applies if a new task has taken over the number.
 pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u64 {
     match before {
         Some(before) if before <= now => now - before,
@@ -84,7 +84,7 @@ pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u6
     }
 }
 
-/// How often a task has left a processor so far (proc(5), /proc/PID/status).
+/// How often a task has left a CPU so far (proc(5), /proc/PID/status).
 pub(super) fn switches(task: &Path) -> Option<Switches> {
     let mut buffer = [0; 4096];
     let status = std::str::from_utf8(read(&task.join("status"), &mut buffer)?).ok()?;
@@ -96,7 +96,7 @@ pub(super) fn switches(task: &Path) -> Option<Switches> {
     })
 }
 
-/// Adds how often a task has left a processor since an earlier reading. Its activity before the first reading does not
+/// Adds how often a task has left a CPU since an earlier reading. Its activity before the first reading does not
 /// count.
 pub(super) fn add_switches(
     sum: &mut Option<Switches>,
@@ -129,8 +129,8 @@ pub(super) fn busiest(proc: &Path, used: impl Iterator<Item = (u32, u64)>) -> Ve
     all.into_iter().enumerate().map(thread).collect()
 }
 
-/// Maximum number of threads of a kind that a span keeps, and of those whose names are read: reading takes time between
-/// slices.
+/// Maximum number of threads of a kind that are kept for a span, and of those whose names are read, because reading
+/// takes time between slices.
 const MOST: usize = 16;
 const NAMED: usize = 2;
 
@@ -158,7 +158,7 @@ pub(super) fn boot_ticks() -> u64 {
     nanoseconds(ClockId::Boottime) / (SECOND / ticks_per_s())
 }
 
-/// CPU nanoseconds of all threads of this process, including those that ended.
+/// CPU nanoseconds of all threads of this process, including those that exited.
 pub(super) fn process_ns() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime)
 }

@@ -130,7 +130,7 @@ fn parts_are_told_apart_and_add_up() {
     assert!(close(parts.daemons_s, WORK_S + child_s), "child {child_s}, {parts:?}");
     let sum = parts.generator_s + parts.daemons_s + parts.kernel_s + parts.other_s;
     assert!((sum - passed.busy_s).abs() < 1e-9, "{sum} of {}", passed.busy_s);
-    // The third thread counts in the rest, whatever else the machine did. Each processor is sampled
+    // The third thread counts in the rest, whatever else the machine did. Each CPU is sampled
     // at its ticks, and time stolen from a task is in its account.
     let tick_per_cpu = 0.01 * std::thread::available_parallelism().unwrap().get() as f64;
     let least = WORK_S - tick_per_cpu - CLOSE_S - parts.stolen_s.unwrap_or(0.0);
@@ -204,7 +204,7 @@ fn the_idle_baseline_is_taken_off_by_the_time() {
     let passed = counters.passed(&before);
     let (wall_s, parts) = (passed.wall_s, &passed);
     let per_cpu_s = |s: f64| s / wall_s / cpus;
-    // Nothing takes more than all processors, the sampling of the ticks aside.
+    // Nothing takes more than all CPUs, the sampling of the ticks aside.
     assert!((20.0..21.5).contains(&per_cpu_s(passed.busy_s)), "{passed:?}");
     assert!((10.0..11.5).contains(&per_cpu_s(parts.kernel_s)), "{passed:?}");
     let sum = parts.generator_s + parts.daemons_s + parts.kernel_s + parts.other_s;

@@ -1,4 +1,4 @@
-//! Block devices in /sys: the devices below each, and the holders above it.
+//! Block devices in /sys, each with its underlying devices and its holders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use rustix::fs::{major, makedev, minor};
 use super::mounts;
 use crate::storage::{Mount, Untold};
 
-/// Maximum number of levels of stacked devices; more than anyone uses.
+/// Maximum number of levels of stacked devices; more than occur in practice.
 const LEVELS: usize = 16;
 
 /// The block devices of a machine. Tests replace `/` with a directory.
@@ -239,11 +239,10 @@ impl Tree {
     /// For a stack of devices, the topmost one.
     pub fn of_mount(&self, dev: u64, source: &Path) -> Option<Node> {
         self.of_number(dev).or_else(|| {
-            // Some file systems use the name of their program instead, which is not a path.
+            // Some file systems have the name of their program as the source, which is not a path.
             let found = Some(source).filter(|source| source.is_absolute());
             let found = fs::metadata(found?).ok()?;
-            // A file system on top of a directory, such as a FUSE program, names the directory as
-            // its source.
+            // A file system on top of a directory, such as a FUSE program, reports the directory as its source.
             self.of_number(if found.is_dir() { found.dev() } else { found.rdev() })
         })
     }
@@ -348,7 +347,8 @@ impl Tree {
         listed(node.0.join("holders"))
     }
 
-    /// Whether it holds only a part of a file system on several devices, whose mounts name only one of them (btrfs).
+    /// Whether it holds only a part of a file system on several devices, whose mounts specify only one of these
+    /// devices (btrfs).
     pub fn shares_file_system(&self, node: &Node) -> bool {
         let members =
             entries(&self.sys("fs/btrfs")).into_iter().map(|at| entries(&at.join("devices")));

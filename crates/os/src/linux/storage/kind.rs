@@ -46,7 +46,7 @@ fn signs(disk: &Node) -> Signs {
     }
 }
 
-/// The bus by the components of the path, the nearest to the disk first.
+/// The bus according to the components of the path, starting with the one nearest to the disk.
 fn bus(disk: &Node) -> Bus {
     let name = disk.name();
     let path = disk.directory().to_string_lossy().into_owned();
@@ -105,7 +105,7 @@ fn by_part(part: &str, disk: &Node) -> Option<Bus> {
     Some(match () {
         () if numbered("usb") => Bus::Usb,
         () if numbered("ata") => Bus::Ata,
-        // Kernels before 4.8 name no transport.
+        // Kernels before 4.8 do not report the transport.
         () if part == "nvme" && disk.directory().to_string_lossy().contains("/pci") => Bus::Nvme,
         () if numbered("virtio") => Bus::Virtual("virtio"),
         () if part.starts_with("VMBUS:") || part.starts_with("vmbus") => {

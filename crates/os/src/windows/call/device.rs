@@ -13,16 +13,17 @@ use windows_sys::Win32::System::Ioctl as ioctl;
 
 use super::{done, wide};
 
-/// Bytes of a sector.
+/// Sector sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sectors {
-    /// The unit of requests past the cache.
+    /// The unit of requests that bypass the cache.
     pub(crate) logical: u32,
     /// The unit in which the drive writes; `None` if it does not report it.
     pub(crate) physical: Option<u32>,
 }
 
-/// The underlying sectors of an open file or directory. `Unsupported` if the call is missing, as in Wine.
+/// The sector sizes of the disk that holds an open file or directory. `Unsupported` if the call is missing, as in
+/// Wine.
 pub(crate) fn sectors(file: &File) -> io::Result<Sectors> {
     // SAFETY: a structure of numbers.
     let mut found: fs::FILE_STORAGE_INFO = unsafe { zeroed() };
