@@ -182,9 +182,9 @@ fn atto(record: &Record) -> Vec<Table> {
             .collect(),
         note: match what {
             Quantity::Cpu => {
-                "Percent of all processors and the points by which it rises, with 95 % intervals."
+                "Percent of all processors, and the increase in percentage points, with 95 % intervals."
             }
-            Quantity::Speed | Quantity::Rate => "Means of the trials, as study A has them of five.",
+            Quantity::Speed | Quantity::Rate => "Means of the trials (study A: of five).",
         },
     };
     let all = [Quantity::Speed, Quantity::Rate, Quantity::Cpu];
@@ -247,7 +247,8 @@ fn copies(record: &Record) -> Table {
         title: "dd bs=1M count=128: seconds, MB/s, times as long as plain".into(),
         headings: vec!["of", "volume", "mean s", "s.d.", "MB/s", "times"],
         rows,
-        note: "The longest and the shortest trial are dropped, as study B does of ten. The data are made before the clock starts.",
+        note: "The longest and the shortest trial are dropped (study B: of ten). The data is generated before the \
+            clock starts.",
     }
 }
 
@@ -286,8 +287,8 @@ fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
         title: "iozone -a and dd bs=4k of random data; percent of the larger speed".into(),
         headings: vec!["system", "iozone % lost", "% between series", "dd s", "MB/s", "dd % lost"],
         rows,
-        note: "Means cell by cell. A loss below what identical series differ by is none (E35). dd's data are made before the \
-               clock starts.",
+        note: "Means cell by cell. A loss smaller than the difference between identical series does not count (E35). \
+               dd's data is generated before the clock starts.",
     })
 }
 
@@ -337,10 +338,10 @@ fn anvil(record: &Record) -> Table {
         }
     }
     Table {
-        title: "Anvil's Storage Utilities, MB/s; better than the slowest encrypted by".into(),
+        title: "Anvil's Storage Utilities, MB/s; lead over the slowest encrypted choice".into(),
         headings: vec!["test", "system and cipher", "MB/s", "better by"],
         rows,
-        note: "Means of the trials, as study D has them of ten. The study did not measure plain storage.",
+        note: "Means of the trials (study D: of ten). The study did not measure plain storage.",
     }
 }
 
@@ -376,9 +377,9 @@ fn programs(record: &Record) -> Option<Table> {
         }
     }
     (!rows.is_empty()).then(|| Table {
-        title: "Programs against each other, MB/s; by how many percent which is faster".into(),
+        title: "Comparison of the programs, MB/s; which program is faster, and by how much".into(),
         headings: vec!["test", "cipher", "faster", "MB/s", "than", "MB/s", "by"],
         rows,
-        note: "Whether a difference is more than noise is in the report of the record.",
+        note: "The report of the record shows whether a difference is more than noise.",
     })
 }

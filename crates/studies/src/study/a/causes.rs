@@ -125,8 +125,8 @@ fn small(files: &Files, all: &[Series]) -> Result<Answer, DataError> {
         told.map(|(us, residual)| format!("{name} {us:.0} µs (residual {residual})"))
     });
     lines.push(format!(
-        "Each request takes a fixed time longer, whatever its size: {}. Of a small request that is most of the time, of \
-         a large one nothing. Sure: one figure describes all sizes.",
+        "Each request takes longer by a fixed time, whatever its size: {}. This is most of the time of a small \
+         request, but almost nothing for a large one. Certain: one figure describes all sizes.",
         added.collect::<Vec<_>>().join(", ")
     ));
     if let Some(ssd) = series(all, "ssd", true)
@@ -134,8 +134,9 @@ fn small(files: &Files, all: &[Series]) -> Result<Answer, DataError> {
         && let Some((free, _)) = ssd.sizes(|c| together.us(c, ssd.cipher) <= c.plain_us)
     {
         lines.push(format!(
-            "Nothing overlaps this time. If other requests were on their way meanwhile, the SSD's reads would cost \
-             nothing from {free} up; that model is off by {}, and Akaike's criterion is {:.0} worse. Sure.",
+            "Nothing overlaps this time. If other requests were in flight during it, encryption would not slow the \
+             SSD's reads from {free} up; that model has a residual of {}, and Akaike's criterion is {:.0} worse. \
+             Certain.",
             percent(together),
             together.fit.criterion - apart.fit.criterion
         ));
@@ -145,9 +146,10 @@ fn small(files: &Files, all: &[Series]) -> Result<Answer, DataError> {
         && let Some(access) = access_time(files)?
     {
         lines.push(format!(
-            "With one request at a time, the SSD's access time rises by {access:.0} µs, about what a flash read loses \
-             ({:.0} µs). So about {2:.0} of the SSD's {1:.0} µs are what its plain requests save by overlapping: the \
-             driver makes ATTO's four requests one. Likely: the study does not state the queue depth.",
+            "With one request at a time, the SSD's access time rises by {access:.0} µs, about as much as the time that \
+             a flash read loses ({:.0} µs). So about {2:.0} of the SSD's {1:.0} µs are what its plain requests save by \
+             overlapping: the driver processes ATTO's four requests one at a time. Likely, because the study does not \
+             state the queue depth.",
             flash.0,
             ssd.0,
             ssd.0 - access
@@ -180,9 +182,9 @@ fn devices(all: &[Series]) -> Answer {
     {
         let us = |rate: f64| 1024.0 / MIB / rate * 1e6;
         lines.push(format!(
-            "Transfer and cipher take turns. A KiB takes {:.2} µs on the SSD's bus and {:.2} µs in the cipher, so its \
-             largest reads come to {model:.0} of {plain:.0} MiB/s; measured {encrypted:.0}. A slower device gives the \
-             same microseconds a smaller share. Sure for reads.",
+            "Transfer and cipher do not overlap. A KiB takes {:.2} µs on the SSD's bus and {:.2} µs in the cipher, so \
+             its largest reads are predicted to reach {model:.0} of {plain:.0} MiB/s; {encrypted:.0} MiB/s was \
+             measured. On a slower device, the same microseconds are a smaller share. Certain for reads.",
             us(plain),
             us(ssd.cipher)
         ));
@@ -193,8 +195,8 @@ fn devices(all: &[Series]) -> Answer {
         Some(format!("{device} {} to {}", percent(whole), percent(pieces)))
     });
     lines.push(format!(
-        "Large reads pay the fixed time for each {:.0} KiB, the piece in which VeraCrypt's driver for Windows works: with \
-         it the residual falls ({}). Likely: writes do not show it.",
+        "Large reads take the fixed time for each {:.0} KiB, the size of the pieces that VeraCrypt's driver for \
+         Windows processes: with this assumption, the residual falls ({}). Only likely, because writes do not show it.",
         PIECE / 1024.0,
         best.collect::<Vec<_>>().join(", ")
     ));
@@ -211,9 +213,9 @@ fn devices(all: &[Series]) -> Answer {
     {
         lines.push(format!(
             "The HDD reads and writes at most {r_rate:.0} and {w_rate:.0} MiB/s encrypted, at every size from {from} up; \
-             plain it reads {plain:.0}. That is not the program, which reaches {ssd:.0} on the SSD. Another zone of \
-             the platter would do it (residual {} and {}; without it {}). Fits, but only a measurement of the same zone \
-             could show it.",
+             unencrypted, it reads {plain:.0}. The program is not the cause, because it reaches {ssd:.0} on the SSD. \
+             Another zone of the platter would explain it (residual {} and {}; otherwise {}). Possible, but only a \
+             measurement of the same zone could prove it.",
             percent(r),
             percent(w),
             percent(alone)
@@ -228,8 +230,8 @@ fn contradicted(all: &[Series]) -> Answer {
         && let Some(cipher) = ssd.of(Model::Cipher)
     {
         lines.push(format!(
-            "\"More cipher queues\" for small blocks (000:316-323): the cipher has the same bytes to do at any size, \
-             and alone it misses the SSD's reads by {}.",
+            "\"More cipher queues\" for small blocks (000:316-323): the cipher has the same work per byte at any size, \
+             and a model of the cipher alone misses the SSD's reads by {}.",
             percent(cipher)
         ));
     }
@@ -238,7 +240,7 @@ fn contradicted(all: &[Series]) -> Answer {
     {
         lines.push(format!(
             "Flash writes cannot be explained: {} of their {} plain cells contradict themselves, and the best model \
-             for the rest is still {} off.",
+             for the other cells still has a residual of {}.",
             flash.contradictory,
             flash.contradictory + flash.cells.len(),
             percent(best)
@@ -249,8 +251,9 @@ fn contradicted(all: &[Series]) -> Answer {
         && let Some((from, to)) = ssd.sizes(|c| c.encrypted_us < FREE * c.plain_us)
     {
         lines.push(format!(
-            "SSD writes of {from} to {to} cost next to nothing, though the cipher works on them, too: the memory chips are slower \
-             than the bus there, and the cipher fits into their time (residual of the model in series: {}).",
+            "SSD writes of {from} to {to} lose almost nothing, although the cipher also processes them: the flash \
+             chips are slower than the bus there, and the cipher works while they are busy (residual of the model in \
+             series: {}).",
             percent(fitted)
         ));
     }
@@ -278,10 +281,10 @@ fn table(all: &[Series]) -> Table {
         title: "Models of the time of an encrypted request, fitted to ATTO's tables".into(),
         headings: vec!["series", "model", "added µs", "MiB/s", "residual", "criterion"],
         rows: rows.collect(),
-        note: "In series: a time for each request, which nothing overlaps; cipher: and its speed in RAM; pieces: the same \
-               for each 256 KiB. Overlapped: time and cipher, while other requests are on their way. Slower place: the \
-               device itself has this speed there. Residual: root mean square of ln(measured / model). Criterion: \
-               Akaike's, corrected for few values, less that of the best model; from 10 on a model has next to no \
-               support. Cells whose MB/s and IO/s contradict each other are left out.",
+        note: "In series: a time for each request, which nothing overlaps; cipher: additionally the time of the cipher \
+               at its speed in RAM; pieces: the same for each 256 KiB. Overlapped: both while other requests are in \
+               flight. Slower place: the device itself has this speed there. Residual: root mean square of ln(measured \
+               / model). Criterion: Akaike's, corrected for few values, minus that of the best model; a model with 10 \
+               or more has almost no support. Cells whose MB/s and IO/s contradict each other are left out.",
     }
 }

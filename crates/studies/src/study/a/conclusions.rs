@@ -115,7 +115,7 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "ram-above-bus",
         text: "AES in RAM is several times as fast as a device on USB 3.1 or SATA 3",
         source: "000:118-123",
-        note: "several: at least twice the fastest that any of the devices did",
+        note: "several: at least twice the highest speed of any of the devices",
         check: Check::Exceeds {
             more: CIPHERS.cipher(&["AES"]),
             less: Select::unit("MiB/s").device(&["flash", "ssd", "hdd"]),
@@ -149,7 +149,7 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "pim-formula-2",
         text: "the other PRFs take 2048 PIM iterations, by default PIM 98",
         source: "000:190-193",
-        note: "true of system encryption only, and not of what was measured",
+        note: "true only of system encryption, which was not measured",
         check: Check::All(&[
             Check::Equals {
                 of: iterations(&["HMAC-SHA-256", "HMAC-RIPEMD-160", "HMAC-STREEBOG"], DEFAULT),
@@ -168,7 +168,7 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "slowest-prf",
         text: "Streebog takes longest, for its user and for an attacker",
         source: "000:171-177",
-        note: "compared per iteration, since RIPEMD-160 has 31 % more of them by default",
+        note: "compared per iteration, because RIPEMD-160 has 31 % more iterations by default",
         check: Check::Ranked {
             among: Select::unit("us/iteration"),
             along: Dimension::Cipher,
@@ -194,14 +194,14 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "unknown-pim",
         text: "guessing is several hundred times harder if the number of iterations is not known",
         source: "000:147-153",
-        note: "it depends on how many PIMs an attacker must try; `cryptbench kdf` reckons it",
+        note: "this depends on how many PIMs an attacker must try; `cryptbench kdf` calculates it",
         check: Check::Published(Select::unit("PIMs to try")),
     },
     Conclusion {
         id: "flash-small-reads",
         text: "flash: small blocks are read 20 % slower",
         source: "001:386",
-        note: "8 to 128 KB are read faster encrypted, which it does not say",
+        note: "8 to 128 KB are read faster when encrypted, which the study does not mention",
         check: speed(FLASH, READ, SMALL, 20.0),
     },
     Conclusion {
@@ -222,7 +222,7 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "flash-iops",
         text: "flash: 20 % fewer IO/s",
         source: "001:393",
-        note: "a mean of changes of both signs; the plain IO/s are of another run than the plain MB/s",
+        note: "a mean of changes of both signs; the plain IO/s come from a different run than the plain MB/s",
         check: rate(FLASH, BOTH, ALL, 20.0),
     },
     Conclusion {
@@ -264,15 +264,15 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "ssd-large-iops",
         text: "SSD: 15 % fewer IO/s with large blocks",
         source: "001:452",
-        note: "few and whole IO/s: a digit is up to 10 %",
+        note: "few IO/s, given as whole numbers: a digit is up to 10 %",
         check: rate(SSD, BOTH, LARGE, 15.0),
     },
     Conclusion {
         id: "ssd-access-time",
         text: "SSD: the access time does not change",
         source: "000:268-270; 001:403, 447",
-        note: "within the range of its runs, of which it is not said which were plain; the difference of 16 us is as \
-               large as the cost per request that the SSD shows elsewhere (E19)",
+        note: "within the range of its runs (the study does not state which of them were plain); the difference of 16 \
+               us is as large as the cost per request that the SSD shows elsewhere (E19)",
         check: access_time(SSD),
     },
     Conclusion {
@@ -314,7 +314,8 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "cpu-usage",
         text: "encryption takes 3 to 4.5 % more CPU",
         source: "000:232, 270, 289; 001:507",
-        note: "the figure's values are not legible in the copy; points or percent is not said",
+        note: "the figure's values are not legible in the copy; the study does not state whether these are points or \
+            percent",
         check: Check::Drop {
             base: Select::unit("% CPU").state(ENCRYPTED),
             other: Select::unit("% CPU").state(PLAIN),
@@ -324,7 +325,7 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
     },
     Conclusion {
         id: "cpu-by-device",
-        text: "the CPU has most more to do on the HDD, and least on the SSD",
+        text: "the CPU load rises most on the HDD, and least on the SSD",
         source: "001:346, 448, 497",
         note: "4 % on flash, 3 % on the SSD, 4.5 % on the HDD, each of them \"about\"",
         check: Check::All(&[
@@ -360,7 +361,7 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "writes-like-reads",
         text: "writes drop as reads do",
         source: "000:349",
-        note: "by 3 points more or less, small and large blocks of each device",
+        note: "within 3 points, for small and large blocks of each device",
         check: Check::All(&[
             same(FLASH, SMALL),
             same(FLASH, LARGE),

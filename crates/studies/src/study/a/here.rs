@@ -46,8 +46,8 @@ fn late(record: &Record) -> Option<String> {
     let emulated = record.target.emulated.as_ref()?;
     let share = emulated.late_share.filter(|share| *share > LATE)?;
     Some(format!(
-        "Of the emulated device's requests {:.0} % came late, by {:.0} µs on average: the machine was busy, and what follows \
-         shows that as well.",
+        "{:.0} % of the emulated device's requests completed late, by {:.0} µs on average: the machine was busy, and \
+         the following figures also reflect this.",
         100.0 * share,
         emulated.late_us?
     ))

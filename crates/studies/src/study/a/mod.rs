@@ -24,6 +24,6 @@ const ABOUT: About = About {
         "Seagate Barracuda 3 TB (HDD)",
     ],
     systems: &["VeraCrypt"],
-    estimator: "mean of 5 runs, of which one screenshot each was published; changes are means over block sizes, \
-                small being 512 B to 4 KB and large 1 to 64 MB, since the study does not say what it means by them",
+    estimator: "mean of 5 runs, of which one screenshot each was published; changes are means over block sizes: small \
+                is 512 B to 4 KB, large 1 to 64 MB, because the study does not define them",
 };

@@ -18,5 +18,5 @@ const ABOUT: About = About {
     devices: &["microSD card in an EAD-103ARD adapter"],
     systems: &["encrypted volume of Mac OS"],
     estimator: "mean of 10 runs without the longest and the shortest, speed = 512 MB / mean; the runs themselves were \
-                not published, so that mean and sd are taken as printed",
+                not published, so mean and sd are used as printed",
 };

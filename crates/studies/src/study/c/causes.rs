@@ -40,10 +40,11 @@ pub(super) fn answers(files: &Files) -> Result<Vec<Answer>, DataError> {
     let worse = |fit: &Fit| format!("{:.0}", fit.criterion - time.criterion);
     let lines = vec![
         format!(
-            "It grows with the number of series, {few} to {many}. In proportion to that number it is off \
-             by {}; the same for all by {} (Akaike's criterion {} worse), as the range of so many chance results by {} ({} \
-             worse). So the machine changed over the hours, or what differed was repeated more often. Not sure: the numbers \
-             cannot tell these two apart, and they are {}.",
+            "The difference grows with the number of series, {few} to {many}. A model in proportion to that number has \
+             a residual of {}; the same difference for all, {} (Akaike's criterion {} worse); the range of as many \
+             chance results, {} ({} worse). So the machine changed over the hours, or series that differed were \
+             repeated more often. Uncertain: the numbers cannot distinguish these two causes, and there are only {} of \
+             them.",
             off(&time),
             off(&same),
             worse(&same),
@@ -51,8 +52,8 @@ pub(super) fn answers(files: &Files) -> Result<Vec<Answer>, DataError> {
             worse(&chance),
             all.len(),
         ),
-        "It needs no disk. Five series of 455 cells in memory alone, on a busy machine, differ by 4 % in the mean. \
-         Likely, as most of the study's files fit into its page cache (E38)."
+        "This does not require a disk. Five series of 455 cells only in memory, on a busy machine, differ by 4 % on \
+         average. Likely, because most of the study's files fit into its page cache (E38)."
             .to_owned(),
     ];
     Ok(vec![Answer { question: "Why do identical series differ by up to 5 %?", lines }])

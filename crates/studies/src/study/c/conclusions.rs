@@ -78,9 +78,9 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
     },
     Conclusion {
         id: "truecrypt-fuse",
-        text: "TrueCrypt should be slower than LUKS, since its data pass through FUSE",
+        text: "TrueCrypt should be slower than LUKS, because its data passes through FUSE",
         source: "003:17, 163",
-        note: "only its control does, on Linux; the path of the data was not measured",
+        note: "on Linux only its control files do; the path of the data was not measured",
         check: Check::Published(Select::unit("% CPU").system(&["TrueCrypt 7.1a"])),
     },
     Conclusion {
@@ -92,7 +92,7 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
     },
     Conclusion {
         id: "dd-speeds",
-        text: "the speeds that dd tells",
+        text: "the speeds that dd prints",
         source: "003:85-175",
         note: "524288000 bytes",
         check: Check::Rederives,
@@ -101,7 +101,7 @@ pub(super) const CONCLUSIONS: &[Conclusion] = &[
         id: "container-slower",
         text: "a container file is slower than a partition",
         source: "003:177",
-        note: "one run each, of which the noise is not known (E43)",
+        note: "one run each, with unknown noise (E43)",
         check: Check::Better {
             better: SECONDS.system(BLOCK).place(PARTITION),
             worse: SECONDS.system(BLOCK).place(CONTAINER),

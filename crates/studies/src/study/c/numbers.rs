@@ -70,7 +70,7 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
             "dd % lost",
         ],
         rows,
-        note: "dd was as slow as the generator of its random data, so that its losses say little (E37).",
+        note: "dd was as slow as the generator of its random data, so its losses show little (E37).",
     };
     Ok(Numbers {
         observations,

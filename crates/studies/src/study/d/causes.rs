@@ -43,27 +43,27 @@ pub(super) fn answers(files: &Files) -> Result<Vec<Answer>, DataError> {
     let fastest = fastest.map(|s| s.mb_s).fold(0.0, f64::max);
     let lines = vec![
         format!(
-            "It is not a cipher. The same programs differ by {} on the HDD (sequential and random writes), by {} on the \
-             hybrid disk; and the slowest of them all, Serpent, reads {:.0} MB/s on the SSD, where the hybrid disk has \
-             {fastest:.0} at most. Sure.",
+            "The ciphers are not the cause. The same programs differ by {} on the HDD (sequential and random writes), \
+             but by {} on the hybrid disk; and the slowest cipher, Serpent, reads {:.0} MB/s on the SSD, while the \
+             hybrid disk reaches at most {fastest:.0}. Certain.",
             pair("hdd", WRITES),
             pair("sshd", WRITES),
             slowest("Serpent-256", "ssd", READS[0]),
         ),
         format!(
-            "It is not its flash answering reads. That would swing random reads most, which differ by {:.0} %, and not \
-             writes, which differ by {:.0} %. Likely: an emulated hybrid disk whose flash keeps what is read twice shows the \
-             opposite, see docs/why.md.",
+            "Reads that are served from its flash are not the cause. They would affect mainly random reads, which \
+             differ by {:.0} %, and not writes, which differ by {:.0} %. Likely: an emulated hybrid disk whose flash \
+             stores data that is read twice shows the opposite; see docs/why.md.",
             spread("sshd", READS[1]),
             spread("sshd", WRITES[1]),
         ),
         format!(
-            "Sequential reads differ by {:.0} % and writes by {:.0} % in another order, so it is not one place on the \
-             platter for each series either. What is left is flash that takes writes, and how full it was. Not shown: no \
-             series was repeated, and none was measured plain.",
+            "Sequential reads differ by {:.0} % and writes by {:.0} % in another order, so a fixed location on the \
+             platter for each series is not the cause either. The remaining explanation is flash that buffers writes, \
+             and how full it was. Not proven: no series was repeated, and none was measured without encryption.",
             spread("sshd", READS[0]),
             spread("sshd", WRITES[0]),
         ),
     ];
-    Ok(vec![Answer { question: "Why does the hybrid disk swing most?", lines }])
+    Ok(vec![Answer { question: "Why do the figures of the hybrid disk vary most?", lines }])
 }

@@ -18,6 +18,6 @@ const ABOUT: About = About {
     documents: &["004"],
     devices: &["Western Digital HDD", "Seagate SSHD", "Samsung 128 GB SSD"],
     systems: &["TrueCrypt", "BestCrypt"],
-    estimator: "mean of 10 runs, taken as printed, since the runs were not published; one program is faster than the \
+    estimator: "mean of 10 runs, used as printed, because the runs were not published; one program is faster than the \
                 other by 100 (fast / slow - 1) %",
 };

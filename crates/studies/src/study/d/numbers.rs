@@ -54,8 +54,9 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
             derived: 100.0 * (fast.value() / slow.value() - 1.0),
             unit: "%",
         };
-        let title =
-            format!("Figure {figure}, {device}, {work}, MB/s; by how many percent which is faster");
+        let title = format!(
+            "Figure {figure}, {device}, {work}, MB/s; which program is faster, and by how much"
+        );
         if tables.last().is_none_or(|t: &Table| t.title != title) {
             let headings =
                 vec!["cipher", "TrueCrypt", "BestCrypt", "stated %", "derived", "faster"];
