@@ -1,16 +1,16 @@
 //! The budgets to suggest if one was too short.
 
-/// Budgets that people type, in seconds.
+/// Budgets that users typically specify, in seconds.
 const BUDGETS: [f64; 15] = [
     30.0, 60.0, 120.0, 180.0, 300.0, 600.0, 900.0, 1200.0, 1800.0, 2700.0, 3600.0, 7200.0, 14400.0,
     28800.0, 43200.0,
 ];
 
-/// A suggested budget is at least this many times as long as the one that was too short.
+/// Minimum ratio of a suggested budget to the one that was too short.
 const LONGER: f64 = 1.2;
 
-/// The budget to suggest, in seconds, if at least `seconds` are needed and `budget_s` was too short; above the longest
-/// that people type, whole hours.
+/// The budget to suggest, in seconds, if at least `seconds` are needed and `budget_s` was too short. Beyond the
+/// longest typical budget, it is a whole number of hours.
 pub fn longer_budget(seconds: f64, budget_s: f64) -> f64 {
     let endless = BUDGETS[BUDGETS.len() - 1];
     let seconds = if seconds.is_finite() { seconds } else { endless };
@@ -19,7 +19,7 @@ pub fn longer_budget(seconds: f64, budget_s: f64) -> f64 {
     BUDGETS.into_iter().find(|budget| *budget >= least).unwrap_or(long)
 }
 
-/// A budget as `--budget` takes it.
+/// A budget in the form of the option `--budget`.
 pub fn budget_option(budget_s: f64) -> String {
     let s = budget_s.round() as u64;
     match s {

@@ -1,16 +1,17 @@
-//! The requests that reached the disk during a trial, the activity of other programs, and the reason if it is
-//! unknown.
+//! The requests that reached the disk during a trial, the reason if they are unknown, and the activity of other
+//! programs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ArmRole, Record, Trial, Workload};
 
-/// The counters of the underlying device in a span of time, unchanged: not scaled to the measured time of a
-/// trial. Counts that the system does not keep are absent.
+/// The counters of the underlying device over a span of time, not scaled to the measured time of a trial. Values
+/// that the system does not count are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DiskCounts {
-    /// Seconds of the span: of a trial, all its slices with the requests that fill and drain their queues.
+    /// Length of the span in seconds. For a trial, it covers all its slices, including the requests that fill and
+    /// drain their queues.
     pub span_s: f64,
     /// Requests that the load issued in the span.
     pub asked: u64,
@@ -20,23 +21,23 @@ pub struct DiskCounts {
     pub reads: u64,
     /// Their bytes.
     pub read_bytes: u64,
-    /// Seconds from their submission to the device's queue until their completion, summed over all of them.
+    /// Seconds from their submission to the device's queue until their completion, summed over all these reads.
     pub read_s: f64,
     /// Writes that the device completed.
     pub writes: u64,
     /// Their bytes.
     pub written_bytes: u64,
-    /// Seconds that they took likewise.
+    /// Seconds that these writes took, summed in the same way.
     pub write_s: f64,
-    /// Seconds in which at least one request was in flight; on Linux counted in ticks of its clock.
+    /// Seconds in which at least one request was in flight; on Linux, counted in clock ticks.
     pub busy_s: f64,
-    /// Requests in flight when the span began, summed over the slices of a trial: these are not the trial's.
+    /// Requests in flight when the span began, which do not belong to the trial; summed over the slices of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<u64>,
-    /// Reads merged into a neighbouring read before they reached the device.
+    /// Reads merged into an adjacent read before they reached the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_reads: Option<u64>,
-    /// Writes merged likewise.
+    /// Writes merged in the same way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_writes: Option<u64>,
     /// Discards that the device completed.
@@ -48,7 +49,7 @@ pub struct DiskCounts {
     /// Flushes of the device's cache; if the device is a partition, those of the whole disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
-    /// Seconds that they took, summed over them.
+    /// Seconds that these flushes took, summed over all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_s: Option<f64>,
 }
@@ -94,14 +95,15 @@ impl DiskCounts {
         self.read_bytes + self.written_bytes
     }
 
-    /// The same over the time that this many requests take at the measured rate. The span of the slices also contains
-    /// the time in which queues fill and drain and counters are read: half of it if requests are small and many.
+    /// The same counters over the time that these requests take at the measured rate. The span of the slices also
+    /// includes the time in which queues fill and drain and counters are read, which is half of the span if
+    /// requests are small and many.
     pub fn at_rate(&self, requests_per_s: f64) -> Self {
         let span_s = ratio(self.asked as f64, requests_per_s).filter(|span_s| span_s.is_finite());
         Self { span_s: span_s.unwrap_or(self.span_s), ..*self }
     }
 
-    /// The same less the requests of `others`, scaled to this span; never negative.
+    /// The same counters without the requests of `others`, scaled to this span; never negative.
     pub fn without(&self, others: &Self) -> Self {
         let Some(part) = ratio(self.span_s, others.span_s) else { return *self };
         let less = |all: u64, of: u64| all.saturating_sub((of as f64 * part).round() as u64);
@@ -149,8 +151,8 @@ pub enum Uncounted {
     Unknown,
 }
 
-/// Bytes per requested byte that plain storage's device may transfer before other programs must have caused the
-/// rest.
+/// Maximum ratio of the bytes that plain storage's device transfers to the bytes requested. If the ratio is higher,
+/// other programs must have caused it.
 const MOST_OF_PLAIN: f64 = 1.2;
 
 /// Evidence that other programs used the disk while a workload was measured.
@@ -164,8 +166,9 @@ pub enum Disturbed {
 }
 
 impl Record {
-    /// Evidence that other programs used the disk in the trials of `workload` on `arm`, if any: so much that the disk
-    /// counters cannot be trusted, although [`DiskCounts::without`] subtracts their activity before the run.
+    /// Evidence that other programs used the disk in the trials of `workload` on `arm`, if there is any. They used
+    /// it so much that the disk counters cannot be trusted, although [`DiskCounts::without`] subtracts their
+    /// activity before the run.
     pub fn disk_disturbed(&self, workload: &str, arm: &str) -> Option<Disturbed> {
         let workload_of = self.plan.workloads.iter().find(|w| w.id == workload)?;
         let role = |t: &Trial| self.plan.arms.iter().find(|a| a.id == t.arm).map(|a| a.role);
@@ -183,8 +186,8 @@ impl Record {
         (moved > MOST_OF_PLAIN - 1.0).then_some(Disturbed::Before(moved))
     }
 
-    /// Whether requests of plain storage reach the disk unchanged: a page cache merges them and reads ahead,
-    /// and files have directories.
+    /// Whether requests to plain storage reach the disk unchanged: a page cache merges them and reads ahead, and
+    /// work on files also accesses directories.
     pub fn reaches_the_disk(&self, workload: &Workload) -> bool {
         self.target.engine.direct && workload.is_of_requests() && !workload.stdio
     }

@@ -1,5 +1,4 @@
-//! The events of a run: the only vocabulary for them, from the runner to the log, the display, the lines of
-//! JSON and the local page.
+//! The events of a run, which the runner, the log, the display, the JSON lines and the local page all use.
 
 use std::ffi::OsString;
 
@@ -12,8 +11,8 @@ use crate::{
 
 /// One event of a run. As JSON it is an object whose field `event` contains its name.
 ///
-/// [Kept](Event::is_kept) events are the lines of a run's log, and add up to its
-/// [record](crate::Fold). Front ends get the others, and notes.
+/// [Kept](Event::is_kept) events are the lines of a run's log, from which its [record](crate::Fold) is
+/// reconstructed. Front ends get the other events, and notes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -26,7 +25,8 @@ pub enum Event {
         arguments: Vec<String>,
         /// Directory to which relative paths in the arguments refer.
         directory: String,
-        /// The exact bytes of the same, if these texts differ from them: names that are not Unicode, or not printable.
+        /// The exact bytes of the words and the directory, if these texts differ from them because names are not
+        /// Unicode or not printable.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(test, schemars(with = "Option<(Vec<Value>, Value)>"))]
         exact: Option<(Vec<OsString>, OsString)>,
@@ -37,7 +37,7 @@ pub enum Event {
         plan: Box<Plan>,
         /// The target, including values that only the machine could determine.
         target: Box<Target>,
-        /// In logs of earlier versions: all remarks up to this point.
+        /// In logs of earlier versions, all remarks up to this point.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
@@ -70,15 +70,15 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
     },
-    /// The run ended, on its own or on request.
+    /// The run ended, by itself or on request.
     End {
         /// Duration of the run in seconds.
         elapsed_s: f64,
         /// Whether planned work is missing.
         partial: bool,
-        /// How well an emulated device kept to its model's times.
+        /// How closely an emulated device followed its model's times.
         emulated: Option<EmulatedDevice>,
-        /// Seconds in which a limit on CPU time held the run back, since it began or was resumed.
+        /// Seconds for which a CPU limit throttled the run, since it began or was resumed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         throttled_s: Option<f64>,
     },
@@ -125,7 +125,7 @@ pub enum Event {
         /// The workload.
         #[serde(rename = "workload_id")]
         workload: WorkloadId,
-        /// The arm; all arms that are interleaved.
+        /// The arm, or all arms that are interleaved.
         #[serde(rename = "arm_ids")]
         arms: Vec<ArmId>,
         /// Block number from 0; absent for a discarded trial.
@@ -213,7 +213,7 @@ impl Event {
         }
     }
 
-    /// Parses a line of a log, also of an earlier version.
+    /// Parses a line of a log, including one of an earlier version.
     ///
     /// # Errors
     /// If it is not an event.

@@ -21,11 +21,10 @@ pub struct Evidence {
     /// Why the storage was not searched, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_scanned: Option<String>,
-    /// What the storage reveals in addition to content; absent if that is unknown.
+    /// What the storage reveals in addition to the content; absent if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reveals: Option<Reveals>,
-    /// Why the pattern could not be read back, in words, if it is lost as a whole or the system
-    /// refuses to return it.
+    /// Why the pattern could not be read back, in words, if all of it is lost or the system refuses to return it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
     /// Why the check was not completed, in words. Values that are missing above are missing for
@@ -35,7 +34,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Whether the whole pattern came back intact.
+    /// Whether the whole pattern was read back intact.
     pub fn is_verified(&self) -> bool {
         self.written_bytes > 0 && self.verified_bytes == self.written_bytes
     }
@@ -98,14 +97,14 @@ pub enum Rest {
 pub struct Scan {
     /// Bytes that the arm stores.
     pub stored_bytes: u64,
-    /// Bytes searched: those written last come first, then an even spread.
+    /// Bytes searched: first those written last, then a sample spread evenly over the rest.
     pub scanned_bytes: u64,
     /// Number of positions with a marker of the plaintext, at any alignment.
     pub markers: u64,
     /// How many of them are in other data of the system's program, such as a cache, and not in its ciphertext.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub markers_beside: u64,
-    /// The first such position: the file, as the arm's storage calls it, and the byte offset.
+    /// The first such position: the file, under its name in the arm's storage, and the byte offset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_marker: Option<(String, u64)>,
     /// Entropy of whole blocks of [`Entropy::BLOCK`] bytes; absent if there was no whole block.
@@ -135,9 +134,9 @@ pub enum Randomness {
     /// No conclusion: the system stores unencrypted structures among its data, or encrypts nothing.
     #[default]
     Untold,
-    /// Random. If everything must be ciphertext or random filling, no block is below [`Entropy::THRESHOLD`]; if
-    /// the system stores structures together with its ciphertext, fewer such blocks exist than half of the
-    /// written data fills.
+    /// Random. If everything must be ciphertext or random filling, no block is below [`Entropy::THRESHOLD`]; if the
+    /// system stores structures together with its ciphertext, such blocks amount to less than half of the written
+    /// data.
     Random,
     /// The blocks below the threshold amount to half of the written data or more, so the data may
     /// be stored in another form.
@@ -152,7 +151,7 @@ impl Randomness {
     }
 }
 
-/// Shannon entropy of single blocks.
+/// Shannon entropy of individual blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Entropy {
@@ -182,8 +181,8 @@ impl Entropy {
     }
 }
 
-/// What the storage reveals of an arm's files without the key. The check looks for files with known
-/// names, sizes and times; a value is absent if its check was impossible.
+/// What the storage reveals about an arm's files without the key. The check looks for files with known names, sizes
+/// and times; a value is absent if its check was impossible.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reveals {
@@ -205,12 +204,12 @@ pub struct Reveals {
     /// Headers and files that reveal that the storage is encrypted, and with which system.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signatures: Vec<String>,
-    /// Number of files written, and number of files that the storage holds for them.
+    /// Number of files written, and number of stored files that contain them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<(u32, u32)>,
 }
 
-/// What the storage reveals of names.
+/// What the storage reveals about names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -225,7 +224,7 @@ pub enum Names {
     Hidden,
 }
 
-/// What the storage reveals of sizes.
+/// What the storage reveals about sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -129,7 +129,7 @@ fn fold_events(events: &[Event]) -> Option<Fold> {
 /// Reconstructs the record from the events of a log. The record of a killed run is partial, with
 /// every completed trial.
 ///
-/// `None` unless they begin with the start of a run.
+/// `None` unless the events begin with the start of a run.
 pub fn fold(events: &[Event]) -> Option<Record> {
     fold_events(events).map(Fold::finish)
 }

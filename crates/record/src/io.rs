@@ -40,7 +40,7 @@ pub enum RecordError {
         /// The schema that the file states.
         found: String,
     },
-    /// The file holds more than a record can.
+    /// The file contains more than a record can contain.
     #[error(
         "{name} is refused: {what}, which is more than any run produces; use the file as cryptbench wrote \
         it", name = shown(path))]
@@ -71,17 +71,11 @@ struct Header {
     schema: String,
 }
 
-/// Size in bytes of the largest record that is read, and of the largest log: about ten times the largest run of
-/// a built-in profile. The limits on its content: [`limits::RECORD`].
+/// Size in bytes of the largest record that is read, and of the largest log: about ten times the largest run of a
+/// built-in profile. For the limits on its content, see [`limits::RECORD`].
 pub const LARGEST: u64 = 512 << 20;
 
-/// Reads a record. For a directory, reads its `record.json`. If the run ended before it could write
-/// or update that file, reconstructs the record from the log.
-///
-/// Reads the run's title from the record's directory.
-///
-/// # Errors
-/// Any [`RecordError`].
+/// Also reads the run's title from the record's directory.
 pub fn read(path: &Path) -> Result<Record, RecordError> {
     let mut record = read_untitled(path)?;
     record.title = title_beside(path);
@@ -118,7 +112,7 @@ fn read_untitled(path: &Path) -> Result<Record, RecordError> {
     Ok(logged.ok().filter(|logged| logged.trials.len() > written.trials.len()).unwrap_or(written))
 }
 
-/// The file that `path` denotes, and its contents.
+/// The file that `path` specifies, and its contents.
 pub fn read_document(path: &Path) -> Result<(PathBuf, String), RecordError> {
     let file = if path.is_dir() { path.join("record.json") } else { path.to_owned() };
     let text = cryptbench_os::read_text(&file, LARGEST).map_err(RecordError::read(&file))?;

@@ -1,7 +1,7 @@
-//! How much a document may hold, so that a file of moderate size cannot fill the memory.
+//! Limits on the contents of a document, so that a file of moderate size cannot fill the memory.
 //!
-//! In memory, a value needs more space than in its file: an empty string takes 3 bytes there and 24 here, and
-//! reports copy strings. A limit on the size of a file is therefore not enough.
+//! A value needs more space in memory than in its file: an empty string takes 24 bytes in memory and 3 bytes in the
+//! file, and reports copy strings. A limit on the size of the file is therefore not enough.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 pub struct Limits {
     /// Values of any kind.
     pub values: usize,
-    /// Texts, including the names in maps that have free names.
+    /// Texts, including the names in maps with arbitrary names.
     pub texts: usize,
     /// Bytes of one text.
     pub text_bytes: usize,
@@ -20,14 +20,12 @@ pub struct Limits {
     pub list: usize,
     /// Lists that may be longer, with their maximum number of items.
     pub long_lists: &'static [(&'static str, usize)],
-    /// Maps with free names.
+    /// Maps with arbitrary names.
     pub free_maps: &'static [&'static str],
 }
 
-/// The limits of a record and of the log of a run.
-///
-/// The largest built-in profile, iozone's with its 1,638 workloads and 5 trials each, gives with six arms 49,140 trials and
-/// 1.5 million values in 57 MB. These limits are ten times that.
+/// The largest built-in profile is iozone's, which has 1,638 workloads with 5 trials each. With six arms, it
+/// produces 49,140 trials and 1.5 million values in 57 MB. These limits are ten times as high.
 pub const RECORD: Limits = Limits {
     values: 16_000_000,
     texts: 4_000_000,
@@ -62,7 +60,8 @@ impl Counter {
         Self { limits, values: 0, texts: 0, name: String::new(), exceeded: None }
     }
 
-    /// Counts the JSON value at the start of `json`, without keeping any of it. Invalid JSON is left to the parser to report.
+    /// Counts the JSON value at the start of `json`, without keeping any of it. It does not report invalid JSON,
+    /// because the parser does.
     ///
     /// # Errors
     /// The excess and its limit, as a clause.

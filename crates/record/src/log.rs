@@ -23,7 +23,7 @@ const MOST_LINES: usize = 1_000_000;
 /// How long to wait for a process that only checks whether the log is being written.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// An open log, locked so that others see that its run is in progress.
+/// An open log, locked so that other processes see that its run is in progress.
 #[derive(Debug)]
 pub struct TrialLog {
     file: File,
@@ -36,7 +36,7 @@ impl TrialLog {
     /// `AlreadyExists` if it exists; otherwise the operating system's error.
     pub fn create(directory: &Directory) -> io::Result<Self> {
         let file = directory.create_file(LOG.as_ref(), 0o644)?;
-        // It is new, so nobody else holds it; some file systems have no locks.
+        // The log is new, so nobody else has locked it. Some file systems have no locks.
         let _ = lock_within(&file, Lock::Exclusive, Duration::ZERO);
         Ok(Self { file })
     }
@@ -74,7 +74,7 @@ impl TrialLog {
     }
 }
 
-/// Whether a run is in progress in `directory`: a process holds its log.
+/// Whether a run is in progress in `directory`: a process then has its log locked.
 pub fn is_being_written(directory: &Directory) -> bool {
     let held = directory.open_file(LOG.as_ref()).and_then(|file| {
         // Shared, so that two simultaneous queries do not mistake each other for a run.

@@ -23,7 +23,7 @@ pub enum PlaceKind {
     Host,
     /// Layers of directories; they do not reveal their disks.
     Layers,
-    /// It does not support direct I/O, although that was to be used: requests go through the page cache.
+    /// It does not support direct I/O, although direct I/O was requested, so requests go through the page cache.
     NoDirectIo,
     /// The disk is a file in another file system.
     InFile {
@@ -37,7 +37,7 @@ pub enum PlaceKind {
     Unknown,
 }
 
-/// What kind of device a disk is, as people distinguish them.
+/// The kind of device that a disk is, in everyday terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KindOfDevice {
@@ -46,13 +46,13 @@ pub struct KindOfDevice {
     pub kind: Option<String>,
     /// The evidence for it, or why it is not known.
     pub why: String,
-    /// Whether the owner said so, with `--device-kind`.
+    /// Whether the user specified it with `--device-kind`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_owner: bool,
 }
 
 impl KindOfDevice {
-    /// The kind that the owner states, whatever the machine found.
+    /// The kind that the user specified, regardless of what was detected.
     pub fn said(kind: DeviceKind, found: Option<&Self>) -> Self {
         let found = found.filter(|found| found.known().is_some_and(|other| other != kind));
         let beside = found.map_or_else(String::new, |found| {
@@ -82,7 +82,8 @@ impl std::fmt::Display for KindOfDevice {
     }
 }
 
-/// What a container's control groups (cgroups) grant to all their processes together. Absent values are not limited.
+/// The limits that a container's control groups (cgroups) set for all their processes together. Absent values mean
+/// no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Limits {
@@ -92,7 +93,7 @@ pub struct Limits {
     /// CPUs: seconds of CPU time per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// Seconds of the run in which the group's processes had to wait, because they had used up their CPU time.
+    /// Seconds of the run in which the group's processes were throttled, because they had used up their CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_s: Option<f64>,
 }

@@ -1,5 +1,5 @@
-//! Makes the strings of a record safe to print on a terminal and a page, because the maker of a
-//! record controls them.
+//! Makes the strings of a record safe to print on a terminal and a page, because whoever created the record
+//! controls them.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ fn end_of_string(json: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The printable form of a quoted string; `None` if it is printable already.
+/// The printable form of a quoted string; `None` if it is already printable.
 fn printable_string(quoted: &str) -> Option<String> {
     if !quoted.contains('\\') && matches!(printable(quoted), Cow::Borrowed(_)) {
         return None;

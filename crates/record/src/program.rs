@@ -5,14 +5,14 @@ use cryptbench_catalog::BETWEEN_DRIVERS;
 use crate::{Arm, ArmRole};
 
 impl Arm {
-    /// The cipher code in use, one after another.
+    /// The names of the cipher code in use, one by one.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.kernel_tier.iter().flat_map(|names| names.split(BETWEEN_DRIVERS))
     }
 
-    /// The program and the cipher of an encrypted arm, such as `truecrypt` and `SERPENT`; `None` if the cipher is not
-    /// known. For a location that the user prepared, the last word of its name is the cipher if it is one, as in
-    /// `BestCrypt Serpent`.
+    /// The program and the cipher of an encrypted arm, such as `truecrypt` and `SERPENT`; `None` if the cipher is
+    /// not known. For a location that the user prepared, the cipher is the last word of its name, if that word is a
+    /// cipher, as in `BestCrypt Serpent`.
     pub fn program_and_cipher(&self) -> Option<(String, String)> {
         if self.role != ArmRole::Encrypted {
             return None;
@@ -28,7 +28,7 @@ impl Arm {
     }
 }
 
-/// `aes-256-xts`, `AES-256` and `AES` are one.
+/// A cipher's short name; that of `aes-256-xts`, `AES-256` and `AES` is the same.
 fn short(cipher: &str) -> String {
     const MODES: [&str; 6] = ["XTS", "CBC", "LRW", "ESSIV", "PLAIN", "BITLOCKER"];
     let names: Vec<String> = cipher

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Results {
-    /// One cell per workload and arm, plain included, in plan order.
+    /// One cell per workload and arm, including plain, in plan order.
     pub cells: Vec<Cell>,
     /// The answer in a sentence or two, with its scope; records of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -21,7 +21,7 @@ pub struct Results {
     pub additions: Vec<Addition>,
 }
 
-/// Extra time of a request as a function of block size, `per_request_s` + `per_byte_s` · bytes, by
+/// Additional time of a request as a function of block size, `per_request_s` + `per_byte_s` · bytes, fitted by
 /// least squares weighted with the standard errors.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -38,7 +38,7 @@ pub struct Addition {
     pub per_byte_s: [f64; 3],
     /// Sum of squared residuals in standard errors, per degree of freedom.
     pub misfit: f64,
-    /// Distance from the line of the farthest size, as a fraction of the larger of the two values.
+    /// Largest distance of a size from the line, as a fraction of the larger of the two values.
     pub worst: f64,
     /// Whether the line describes the sizes.
     pub describes: bool,
@@ -67,11 +67,11 @@ pub struct Cell {
     /// Whether far fewer bytes reached the device than were requested: the data came from a cache, so the cell
     /// gets no verdict.
     pub cached: bool,
-    /// How much two plain *trials* differ: the 95th percentile of |ln(P'/P)| over this workload's
-    /// pairs, as a loss of speed (a fraction below 1).
+    /// Difference between two plain *trials*: the 95th percentile of |ln(P'/P)| over this workload's pairs, as a
+    /// loss of speed (a fraction below 1).
     pub noise_floor: Option<f64>,
-    /// How much two plain *arms* differ over this number of pairs: the noise floor divided, in the log domain, by the
-    /// square root of the number of pairs. A smaller difference is never called a cost.
+    /// Difference between two plain *arms* with this number of pairs: the noise floor divided, in the log domain,
+    /// by the square root of the number of pairs. A smaller difference is never called a cost.
     #[serde(default)]
     pub noise_of_mean: Option<f64>,
     /// Speed relative to plain; absent for plain itself and without enough pairs.
@@ -80,7 +80,7 @@ pub struct Cell {
     pub verdict: Option<Verdict>,
 }
 
-/// A speed ratio to plain with its interval. 1 means the same speed.
+/// Speed relative to plain, with its interval. 1 means the same speed.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Estimate {
@@ -98,7 +98,7 @@ pub struct Estimate {
     pub signed_rank_high: Option<f64>,
     /// p-value of "no difference" (t), before the Holm correction.
     pub p_value: f64,
-    /// p-value after Holm over the workloads of this arm.
+    /// p-value after Holm's correction over the workloads of this arm.
     pub p_holm: f64,
     /// Number of pairs included.
     pub pairs: u32,
@@ -120,12 +120,12 @@ pub enum Verdict {
         /// Gain of speed.
         percent: f64,
     },
-    /// Slower than plain by its own interval, though not beyond chance among all cells.
+    /// Slower than plain according to its own interval, but within chance when all cells are considered.
     LikelyCosts {
         /// Loss of speed.
         percent: f64,
     },
-    /// Faster than plain by its own interval, though not beyond chance among all cells.
+    /// Faster than plain according to its own interval, but within chance when all cells are considered.
     LikelyGains {
         /// Gain of speed.
         percent: f64,
@@ -152,7 +152,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As the JSON writes it.
+    /// The verdict's name in the JSON.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Costs { .. } => "costs",

@@ -27,7 +27,7 @@ pub struct Record {
     pub started: String,
     /// Wall-clock seconds from start to end.
     pub elapsed_s: f64,
-    /// Whether the run was interrupted: the trials are sound but fewer than planned.
+    /// Whether the run was interrupted: the trials are valid, but fewer than planned.
     pub partial: bool,
     /// The planned measurements.
     pub plan: Plan,
@@ -55,7 +55,7 @@ pub struct Record {
     /// Estimates and verdicts derived from `trials`; absent until they are computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Results>,
-    /// The machine's name and the plan's, if the run was one of a fleet's.
+    /// Names of the machine and of the plan, if the run belongs to a fleet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Node>,
     /// The user's [title](crate::title), which is stored next to the document and is not part of it.
@@ -63,16 +63,15 @@ pub struct Record {
     pub title: Option<String>,
 }
 
-/// The machine of a fleet that a run belongs to, and the fleet's plan. Together the four fields identify the
-/// run.
+/// The machine that made a run of a fleet, and the fleet's plan. Together the four fields identify the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Node {
     /// Name of the machine in its cluster.
     pub name: String,
-    /// 16 hexadecimal digits of a hash from which the machine ID cannot be derived; empty if it has none.
+    /// 16 hexadecimal digits of a hash from which the machine ID cannot be derived; empty if the machine has no ID.
     pub machine: String,
-    /// The first 8 hexadecimal digits of its boot id; empty if it has none.
+    /// The first 8 hexadecimal digits of the machine's boot ID; empty if it has none.
     pub boot: String,
     /// 16 hexadecimal digits of the SHA-256 of the task.
     pub plan: String,
@@ -93,7 +92,7 @@ pub struct Plan {
     pub arms: Vec<Arm>,
     /// Seed of the schedule; the same seed gives the same order.
     pub seed: u64,
-    /// Maximum duration of the run, wall-clock seconds.
+    /// Maximum duration of the run in wall-clock seconds.
     pub budget_s: f64,
     /// Measured seconds of one trial.
     pub trial_s: f64,
@@ -126,13 +125,14 @@ pub struct Plan {
     /// Unmeasured seconds before each time-based trial.
     #[serde(default)]
     pub ramp_s: f64,
-    /// Seconds of a slice, if the arms of a block are interleaved: the shortest that is used. Absent if trials
-    /// are not sliced.
+    /// Minimum length of a slice in seconds, if the arms of a block are interleaved. Absent if trials are not
+    /// sliced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_s: Option<f64>,
-    /// The set of arms that the program chose, if the user named no system: `builtin-only`, or `default/` with the
-    /// chosen systems (`default/dm-crypt+gocryptfs`; `default/floor` without any), and `/split` if pass-throughs were
-    /// added. Absent if the user named the systems; in older records always. [`Plan::arm_set`] reads both.
+    /// The set of arms that the program chose, if the user did not specify a system: `builtin-only`, or `default/`
+    /// with the chosen systems (`default/dm-crypt+gocryptfs`; `default/floor` without any), and `/split` if
+    /// pass-throughs were added. Absent if the user specified the systems, and in all older records.
+    /// [`Plan::arm_set`] reads both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
     /// The systems that a chosen set lacks, in the order in which the program considered them.
@@ -148,7 +148,7 @@ pub struct LeftOut {
     pub system: String,
     /// Why the run did not measure it.
     pub reason: String,
-    /// What to do to have it measured.
+    /// What to do so that the run measures it.
     pub remedy: String,
     /// A budget in seconds that is sufficient for it, if it was left out for lack of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,9 +170,9 @@ impl Plan {
         self.set.as_deref().or_else(|| is_builtin_only().then_some(BUILTIN_ONLY))
     }
 
-    /// The identifiers of the plain arms that `arm` is compared with: plain and, for all arms except plain repeated,
-    /// plain repeated as well. A control with which many are compared should be measured more often than each of them
-    /// (Dunnett 1955). Empty if no arm is plain.
+    /// The identifiers of the plain arms with which `arm` is compared: plain and, for all arms except the repeated
+    /// plain arm, also the repeated plain arm. A control should be measured more often than each of the many arms
+    /// that are compared with it (Dunnett 1955). Empty if no arm is plain.
     pub fn baseline(&self, arm: &Arm) -> Vec<&str> {
         let plain = |a: &&Arm| match a.role {
             ArmRole::Plain => true,
@@ -184,7 +184,7 @@ impl Plan {
         found.into_iter().map(|a| a.id.as_str()).collect()
     }
 
-    /// The picture that the profile's users know; a table if this version does not know it.
+    /// The presentation that the profile's users know; a table if this version does not support it.
     pub fn form(&self) -> Presentation {
         self.presentation.as_deref().and_then(Presentation::of).unwrap_or_default()
     }
@@ -249,7 +249,7 @@ pub struct Workload {
     /// Whether each trial writes a new file.
     #[serde(default, skip_serializing_if = "is_false")]
     pub fresh_file: bool,
-    /// Bytes that a trial transfers, if it is measured by bytes instead of time.
+    /// Bytes that a trial transfers, if its length is a number of bytes instead of a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_bytes: Option<u64>,
     /// When written data must be on the device: `each-write`, `every <n>` or `at-end`; absent
@@ -268,7 +268,7 @@ pub struct Workload {
     /// Number of files, for small files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u32>,
-    /// Number of files in the profile, if the budget did not suffice for as many.
+    /// Number of files in the profile, if the budget did not suffice for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_of_profile: Option<u32>,
     /// Why its trials are not sliced in a run with slices, in words.
@@ -282,7 +282,7 @@ impl Workload {
         Headline::of(&self.headline)
     }
 
-    /// Whether a trial is measured by time; otherwise by bytes, files or one action.
+    /// Whether the length of a trial is a time; otherwise it is a number of bytes or files, or a single action.
     pub fn is_timed(&self) -> bool {
         self.trial_bytes.is_none() && self.is_of_requests()
     }
@@ -341,7 +341,7 @@ pub struct Arm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// The cipher code in use: a kernel of this program, such as `vaes-avx2`, or, if the operating system's kernel
-    /// encrypts, its driver, such as `xts-aes-vaes-avx2`; several of a cascade are joined by ` + `.
+    /// encrypts, its driver, such as `xts-aes-vaes-avx2`; the names for a cascade are joined by ` + `.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_tier: Option<String>,
     /// How the system is attached: `inline` in the process that issues the requests, or `mounted`
@@ -385,7 +385,7 @@ pub struct Machine {
     /// The governors of the CPU clock rate at the start; records of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Power::is_unknown")]
     pub power: Power,
-    /// What a container may use of the machine; records of earlier versions lack it.
+    /// The limits of a container; records of earlier versions lack them.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
 }
@@ -397,7 +397,7 @@ impl Machine {
     }
 }
 
-/// How the machine saves power, in the system's words.
+/// How the machine saves power, in the system's terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Power {
@@ -435,7 +435,7 @@ pub struct Target {
     /// The file behind an overwritten loop device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backing_file: Option<String>,
-    /// Signatures, such as `ext4`, that the user named and the run overwrote.
+    /// Signatures, such as `ext4`, that the user specified and the run overwrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erased: Vec<String>,
     /// Whether it was only read, and nothing was written to it.
@@ -447,14 +447,13 @@ pub struct Target {
     pub mount_options: String,
     /// The mounted source (a device path or a name).
     pub source: String,
-    /// Special properties of the target other than a file system on a disk; records of earlier versions lack
-    /// it.
+    /// Properties of the target that a file system on a disk does not have; records of earlier versions lack them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub place: Vec<PlaceKind>,
     /// The underlying block device, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// What kind of device its disk is; records of earlier versions, and emulated devices, lack it.
+    /// The kind of device that its disk is; absent in records of earlier versions, and for emulated devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_kind: Option<KindOfDevice>,
     /// What its disk reports about self-encryption (OPAL), if anything.
@@ -466,14 +465,14 @@ pub struct Target {
     /// Why the requests that reach its disk are unknown, if they are; always absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncounted: Option<Uncounted>,
-    /// Existing encryption of the target, if any was detected: "plain" is then encrypted as well.
+    /// Existing encryption of the target, if any was detected: "plain" is then also encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encrypted_by: Option<EncryptedBy>,
     /// The scratch file.
     pub scratch: Scratch,
     /// The engine that issued the requests.
     pub engine: Engine,
-    /// The other target of a run on a pair of targets, which the user calls encrypted.
+    /// The second target of a run on a pair of targets, which the user declares to be encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<PairedTarget>,
     /// Further such targets of the same run.
@@ -485,11 +484,11 @@ pub struct Target {
     pub emulated: Option<EmulatedDevice>,
 }
 
-/// The kind of a target in which a scratch file is made.
+/// The kind of a target in which a scratch file is created.
 pub const DIRECTORY: &str = "directory";
 
 impl Target {
-    /// Whether it is a directory, in which a scratch file was made.
+    /// Whether it is a directory, in which a scratch file was created.
     pub fn is_directory(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == DIRECTORY)
     }
@@ -499,7 +498,7 @@ impl Target {
         self.paired.iter().chain(&self.also_paired)
     }
 
-    /// The evidence that the file system compresses; in older records only its mount options.
+    /// The evidence that the file system compresses; in older records, only its mount options.
     pub fn compression(&self) -> Option<&str> {
         let found = self.place.iter().find_map(|kind| match kind {
             PlaceKind::Compresses { how } => Some(how.as_str()),
@@ -515,7 +514,7 @@ impl Target {
     }
 }
 
-/// The mount option by which a file system compresses all files.
+/// The mount option with which a file system compresses all files.
 pub fn compression_option<'a>(file_system: &str, options: &'a str) -> Option<&'a str> {
     let names: &[&str] = match file_system {
         "btrfs" => &["compress", "compress-force"],
@@ -557,8 +556,8 @@ pub struct EmulatedDevice {
     /// Whether these bytes represented the whole device; otherwise a file at its start.
     #[serde(default, skip_serializing_if = "is_false")]
     pub whole_surface: bool,
-    /// Microseconds that a read of 4 KiB took through the same layers without delays; subtracted from the
-    /// waits.
+    /// Microseconds that a read of 4 KiB took through the same layers without delays; this time is subtracted from
+    /// the delays.
     pub transport_us: f64,
     /// MiB per second of 1 MiB reads through the same layers without delays; the emulation cannot
     /// show higher rates.
@@ -592,7 +591,7 @@ pub struct PairedTarget {
     /// The block device whose counters apply to this arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// Whether it is on another disk than the plain target, so that the data of plain storage's disk does not
+    /// Whether it is on a different disk from the plain target, so that data about plain storage's disk does not
     /// apply.
     #[serde(default, skip_serializing_if = "is_false")]
     pub on_another_disk: bool,
@@ -645,7 +644,7 @@ pub struct Device {
     pub model: Option<String>,
     /// Bytes.
     pub size_bytes: u64,
-    /// Whether the kernel considers it a spinning disk (virtual disks often claim so).
+    /// Whether the kernel considers it a spinning disk (virtual disks often claim to be one).
     pub rotational: bool,
     /// Logical block size in bytes.
     pub logical_block_size: u32,
@@ -711,7 +710,7 @@ pub struct WorkloadStop {
     pub reason: StopReason,
     /// Number of complete blocks (pairs per arm).
     pub pairs: u32,
-    /// Seconds that the minimum number of repeats would have taken, if the budget had no time for any.
+    /// Seconds that the minimum number of repeats would have taken, if the budget left no time for any of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_s: Option<f64>,
 }

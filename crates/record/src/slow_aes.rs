@@ -1,4 +1,4 @@
-//! Whether a run's AES does not use the CPU's AES instructions: this matters more than any cost of a system.
+//! Whether a run's AES does not use the CPU's AES instructions, which matters more than the cost of any system.
 
 use cryptbench_catalog::{Encrypts, encrypts};
 
@@ -7,15 +7,15 @@ use crate::{Arm, ArmRole};
 /// Why AES does not use the CPU's instructions for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowAes {
-    /// The CPU has none, or none that this program's code knows.
+    /// The CPU has none, or only instructions that this program does not support.
     NoInstructions,
-    /// The CPU has them, and `CRYPTBENCH_CPU` forbids them.
+    /// The CPU has them, but `CRYPTBENCH_CPU` disables them.
     Masked,
 }
 
 impl SlowAes {
-    /// For a run with these arms on a CPU with these features (named as in `/proc/cpuinfo`). If they are unknown, the
-    /// ciphers' code in our own arms decides.
+    /// Determines this for a run with these arms on a CPU with these features (named as in `/proc/cpuinfo`). If the
+    /// features are unknown, the code that the ciphers of this program's own arms used decides.
     pub fn of(features: &[String], arms: &[Arm]) -> Option<Self> {
         let uses_aes = |arm: &&Arm| {
             let cipher = arm.cipher.as_deref();

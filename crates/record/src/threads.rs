@@ -1,5 +1,5 @@
-//! The activity of individual threads during a trial: a thread that saturates its CPU limits the speed, however idle
-//! the other threads are.
+//! The activity of individual threads during a trial: a thread that saturates its CPU limits the speed even if the
+//! other threads are idle.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,19 +11,21 @@ pub struct Threads {
     pub span_s: f64,
     /// Requests that the load issued in it.
     pub asked: u64,
-    /// The busiest of the threads that issue the load, in which inline layers work.
+    /// The busiest of the threads that issue the load, which also run inline layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<BusyThread>,
-    /// The busiest of the system's own threads: of its helper programs, or serving it in this process.
+    /// The busiest of the system's own threads: a thread of its helper programs, or one that serves it in this
+    /// process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub helper: Option<BusyThread>,
     /// The busiest kernel thread; its name shows the kind of its work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<BusyThread>,
-    /// Number of voluntary context switches of the system's own threads, to wait: each requires a wake-up.
+    /// Number of voluntary context switches of the system's own threads: they wait, and each wait requires a
+    /// wake-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voluntary_switches: Option<u64>,
-    /// How often they were preempted because it was another task's turn.
+    /// How often the scheduler preempted these threads to run another task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub involuntary_switches: Option<u64>,
 }

@@ -13,7 +13,7 @@ pub const FLUSH: &str = "flush";
 /// The [part](Trial::parts) of a block workload's time in which the device's own cache was written to the medium.
 pub const DEVICE_FLUSH: &str = "device-flush";
 
-/// One trial. A trial, never a single request, is the unit of observation.
+/// One trial. A trial, never an individual request, is the unit of observation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
@@ -46,19 +46,19 @@ pub struct Observation {
     pub latency: Percentiles,
     /// CPU seconds of this process, user and system.
     pub cpu_process_s: f64,
-    /// CPU seconds of the whole machine less its idle baseline, in ticks of the clock: negative if others used more
-    /// before the run. Earlier versions wrote 0 then.
+    /// CPU seconds of the whole machine less its idle baseline, counted in clock ticks. Negative if other programs
+    /// used more before the run; earlier versions then wrote 0.
     pub cpu_machine_s: f64,
-    /// The device's own counts during the trial, if it counts, scaled to the measured bytes.
+    /// The device's own counters during the trial, if it has any, scaled to the measured bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceMoved>,
-    /// What reached the disk, as its device counted it, if it counts; in older records always absent.
+    /// What reached the disk, according to its device's counters, if it has any; always absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskCounts>,
     /// The busiest threads, if the system reports them; always absent in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<Threads>,
-    /// Whose CPU time the trial used, and the state of the machine during it.
+    /// How the CPU time of the trial is divided, and the state of the machine during it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
     /// Offset and latency of individual requests, if the workload records them.
@@ -72,7 +72,7 @@ pub struct Observation {
     pub slices: Option<Slices>,
 }
 
-/// The slices of a trial in their order: three lists of one length.
+/// The slices of a trial in their order: three lists of the same length.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Slices {
@@ -84,12 +84,12 @@ pub struct Slices {
     pub ios: Vec<u64>,
 }
 
-/// Whose CPU time a trial used, and the state of the machine during it. Values that this machine cannot provide are
-/// absent. CPU seconds are scaled to the measured time, like `cpu_machine_s`.
+/// How the CPU time of a trial is divided, and the state of the machine during it. Values that this machine cannot
+/// provide are absent. CPU seconds are scaled to the measured time, like `cpu_machine_s`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Accounting {
-    /// CPU seconds of the threads that issue the load, inline layers included.
+    /// CPU seconds of the threads that issue the load, including inline layers.
     pub generator_s: f64,
     /// CPU seconds of the encryption system's own processes and serving threads.
     pub daemons_s: f64,
@@ -106,8 +106,8 @@ pub struct Accounting {
     /// Energy used by the CPU packages in joules, without subtracting any baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Energy that the whole machine drew from its batteries in joules, its screen included: the
-    /// mean of the power at both ends times the duration. Absent on mains power.
+    /// Energy that the whole machine drew from its batteries in joules, including its screen: the mean of the power
+    /// at both ends times the duration. Absent on mains power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery_j: Option<f64>,
     /// Highest CPU temperature at the end, in degrees Celsius.
@@ -131,7 +131,7 @@ pub struct Accounting {
 }
 
 impl Slices {
-    /// When each began, in seconds since the start of the run, and its requests per second.
+    /// When each slice began, in seconds since the start of the run, and its requests per second.
     pub fn course(&self) -> impl Iterator<Item = (f64, f64)> {
         let times = self.at_us.iter().zip(&self.elapsed_us);
         times
@@ -184,13 +184,13 @@ pub struct Percentiles {
 }
 
 impl Observation {
-    /// What reached the disk, over the time that these requests take at the rate of the measured time.
+    /// What reached the disk, over the time that these requests take at the measured rate.
     pub fn disk_while_measured(&self) -> Option<DiskCounts> {
         Some(self.disk?.at_rate(self.ios as f64 / self.elapsed_s))
     }
 
-    /// CPU seconds of the load, the system and the kernel's threads by the scheduler's accounting of each,
-    /// which other programs do not affect; `None` in records that do not have it.
+    /// CPU seconds of the load, the system and the kernel's threads, according to the scheduler's accounting, which
+    /// other programs do not affect; `None` in records that do not have it.
     pub fn cpu_attributed_s(&self) -> Option<f64> {
         self.accounting.as_ref().map(|a| a.generator_s + a.daemons_s + a.kernel_s)
     }
@@ -223,8 +223,8 @@ impl Record {
         trials_of(&self.trials, workload, arm)
     }
 
-    /// ln(rate of `arm` / geometric mean of the rates of `baseline`) for each block in which it and any of them ran, in
-    /// block order.
+    /// ln(rate of `arm` / geometric mean of the rates of `baseline`) for each block in which `arm` and any of
+    /// `baseline` ran, in block order.
     pub fn log_ratios(&self, workload: &str, arm: &str, baseline: &[&str]) -> Vec<f64> {
         log_ratios(&self.trials, workload, arm, baseline)
     }

@@ -9,10 +9,10 @@ use crate::{DiskCounts, Operation, Pattern};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Why {
-    /// Plain storage by requests in flight and by their size.
+    /// Plain storage by the number of requests in flight and by their size.
     #[serde(default)]
     pub curve: Vec<CurvePoint>,
-    /// The ciphers of the run's arms that this program has, each on one thread.
+    /// The ciphers of the run's arms that this program implements, each on one thread.
     #[serde(default)]
     pub ciphers: Vec<CipherSpeed>,
     /// The cost of memory that the page cache allocates.
@@ -20,8 +20,8 @@ pub struct Why {
     pub memory: Option<MemoryCost>,
 }
 
-/// CPU time of reads through the page cache, by where its memory comes from. In a virtual machine whose host reclaims
-/// free memory, the first use of each such page waits for the host.
+/// CPU time of reads through the page cache, depending on where its memory comes from. In a virtual machine whose
+/// host reclaims free memory, the first use of each such page waits for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MemoryCost {
@@ -45,7 +45,8 @@ impl MemoryCost {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CurvePoint {
-    /// Its pass over all points, from 0: each pass measures every point once, and every second pass in reverse order.
+    /// Number of the pass over all points, from 0. Each pass measures every point once, and every second pass in
+    /// reverse order.
     pub pass: u32,
     /// `read` or `write`.
     #[cfg_attr(test, schemars(with = "String"))]

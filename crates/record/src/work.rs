@@ -76,7 +76,7 @@ names! {
         /// One after the other.
         #[default]
         Sequential = catalog::Pattern::Sequential.as_str(),
-        /// At independent random places.
+        /// At independent random offsets.
         Random = catalog::Pattern::Random.as_str(),
         /// At random offsets, a few of which are used often.
         Zipf = catalog::Pattern::Zipf.as_str(),
@@ -86,7 +86,7 @@ names! {
         Backward = catalog::Pattern::Backward.as_str(),
         /// In equal steps.
         Strided = catalog::Pattern::Strided.as_str(),
-        /// Always at the same place.
+        /// Always at the same offset.
         Same = catalog::Pattern::Same.as_str(),
         /// In runs at evenly spaced offsets.
         Sampled = catalog::Pattern::Sampled.as_str(),
