@@ -1,4 +1,5 @@
-//! One cipher, data unit and direction: who takes part, whose output is right, how fast they are.
+//! Compares one cipher with one data unit in one direction: the contenders, whether their output is right, and
+//! their speeds.
 
 use std::collections::HashMap;
 
@@ -11,17 +12,17 @@ use crate::contender::{Contender, Direction, Ours};
 use crate::peers::Peer;
 use crate::rounds::{Schedule, measure};
 
-/// A contender's speeds, MB/s, one for each round.
+/// The speeds of a contender in MB/s, one per round.
 #[derive(Serialize)]
 pub struct Speeds {
-    /// The kernel (ours) or the library.
+    /// Name of the kernel (ours) or of the library.
     pub name: String,
     /// In the order of the rounds.
     pub mb_s: Vec<f64>,
 }
 
 impl Speeds {
-    /// The middle round.
+    /// The median over the rounds.
     pub fn median(&self) -> f64 {
         median(&self.mb_s).unwrap_or(f64::NAN)
     }
@@ -30,47 +31,47 @@ impl Speeds {
 /// The result for one cipher, data unit and direction.
 #[derive(Serialize)]
 pub struct Comparison {
-    /// The registry's name.
+    /// Name in the registry.
     pub cipher: &'static str,
-    /// Bytes under one tweak.
+    /// Number of bytes per tweak.
     pub data_unit: usize,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// Our kernels, that of the highest tier first.
+    /// Our kernels, highest tier first.
     pub ours: Vec<Speeds>,
-    /// What others reach, fastest first. For a cascade, which none of them has: the fastest peer of
-    /// each stage, measured beside us, and before them [`SERIAL_BOUND`].
+    /// The other libraries, fastest first. None of them has cascades. A cascade therefore lists the fastest
+    /// peer of each stage, measured together with ours, and before them [`SERIAL_BOUND`].
     pub peers: Vec<Speeds>,
-    /// Contenders that were left out, and why.
+    /// Contenders that were excluded, and the reasons.
     pub faults: Vec<String>,
 }
 
-/// Name of 1 / sum(1 / speed of the fastest peer of each stage), computed round by round: a chain of
-/// their single ciphers that passes data on for nothing.
+/// Name of 1 / sum(1 / speed of the fastest peer of each stage), computed for each round: the speed of a chain
+/// of single ciphers that passes data on at no cost.
 pub const SERIAL_BOUND: &str = "serial bound (computed)";
 
-/// The name of the fastest peer, by what was compared.
+/// The name of the fastest peer for each cipher, data unit and direction.
 pub type Fastest = HashMap<(&'static str, usize, Direction), &'static str>;
 
 /// A contender and its name in tables.
 type Named = (String, Box<dyn Contender>);
 
-/// What all comparisons share.
+/// The inputs that all comparisons share.
 pub struct Bench<'a> {
     /// The libraries.
     pub peers: &'a [Box<dyn Peer>],
     /// Our highest tier.
     pub tier: Tier,
-    /// How long to measure.
+    /// The duration of the measurement.
     pub schedule: Schedule,
     /// Random bytes to transform.
     pub data: Vec<u8>,
-    /// Random bytes to take keys from.
+    /// Random bytes from which keys are taken.
     pub key: Vec<u8>,
 }
 
-/// The registry's ciphers whose name contains `part`, single ones first, with the stages of the
-/// cascades among them.
+/// The ciphers of the registry whose names contain `part`, with the stages of the cascades among them; single
+/// ciphers come first.
 pub fn selection(part: &str) -> Vec<&'static CipherInfo> {
     let named: Vec<_> = ciphers().iter().filter(|info| info.name.contains(part)).collect();
     let needed: Vec<_> = named.iter().flat_map(|info| stages(info)).map(|s| s.name).collect();
@@ -81,7 +82,7 @@ pub fn selection(part: &str) -> Vec<&'static CipherInfo> {
     single.into_iter().chain(cascades).collect()
 }
 
-/// The single ciphers that a name such as `aes-twofish-xts` consists of. Empty if any is unknown.
+/// The single ciphers of which a cascade such as `aes-twofish-xts` consists; empty if one of them is unknown.
 fn stages(info: &CipherInfo) -> Vec<&'static CipherInfo> {
     let words = info.name.split('-').filter(|w| *w != "xts" && w.parse::<u32>().is_err());
     let found: Option<Vec<_>> = words
@@ -91,10 +92,10 @@ fn stages(info: &CipherInfo) -> Vec<&'static CipherInfo> {
 }
 
 impl Bench<'_> {
-    /// Compares `info` with its peers. `fastest` learns of single ciphers what cascades need.
+    /// Compares `info` with its peers. `fastest` records the results for single ciphers, which cascades need.
     ///
     /// # Errors
-    /// The cipher has no peer, or our kernels disagree.
+    /// If the cipher has no peer, or our kernels disagree.
     pub fn compare(
         &mut self,
         info: &'static CipherInfo,
@@ -134,7 +135,7 @@ impl Bench<'_> {
         Ok(Comparison { cipher: info.name, data_unit, direction, ours, peers, faults })
     }
 
-    /// Our kernels, the highest tier first, each once; `expected` becomes their common output.
+    /// Our kernels without duplicates, highest tier first. `expected` becomes their common output.
     fn ours(
         &self,
         info: &CipherInfo,
@@ -162,7 +163,7 @@ impl Bench<'_> {
         Ok(all)
     }
 
-    /// The peers whose output is ours.
+    /// The peers whose output equals ours.
     fn singles(
         &self,
         info: &CipherInfo,
@@ -190,7 +191,7 @@ impl Bench<'_> {
         right
     }
 
-    /// The fastest peer of each stage, after their chain has been seen to yield our output.
+    /// The fastest peer of each stage, after a check that their chain yields our output.
     fn cascade(
         &self,
         info: &CipherInfo,
@@ -200,7 +201,8 @@ impl Bench<'_> {
         expected: &[u8],
         fastest: &Fastest,
     ) -> anyhow::Result<Vec<Named>> {
-        // Names give the stages from the outermost or from the innermost; the data tells which.
+        // Names list the stages from the outermost or from the innermost one. The data shows which of the two
+        // applies.
         let mut order = stages.to_vec();
         for _ in 0..2 {
             let mut chain = self.chain(info, &order, data_unit, direction, fastest)?;
@@ -217,8 +219,8 @@ impl Bench<'_> {
         bail!("WRONG: our output is not that of its stages one after another")
     }
 
-    /// The fastest peer of each of `stages`, in encryption order, keyed with that stage's part of
-    /// the key.
+    /// The fastest peer for each of `stages`, in the order of encryption, keyed with that stage's part of the
+    /// key.
     fn chain(
         &self,
         info: &CipherInfo,

@@ -1,11 +1,11 @@
-//! What takes part in a comparison: a keyed XTS that transforms a buffer, whoever wrote it.
+//! The contenders of a comparison: each is a keyed XTS implementation that transforms a buffer.
 
 use std::fmt;
 
 use cryptbench_cipher::SectorCipher;
 use serde::Serialize;
 
-/// Which way data goes.
+/// The direction of a transformation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -24,17 +24,17 @@ impl fmt::Display for Direction {
     }
 }
 
-/// A keyed XTS in one direction.
+/// A keyed XTS implementation for one direction.
 pub trait Contender {
-    /// Transforms the data units of `unit` bytes in `data` where they lie. Their tweaks are 0, 1,
-    /// 2 ... as little-endian 16-byte numbers, made here: the IV generator is part of the work.
+    /// Transforms the data units of `unit` bytes in `data` in place. The tweaks are 0, 1, 2 ... as
+    /// little-endian 16-byte numbers, which this function generates: the IV generator is part of the work.
     ///
     /// # Errors
-    /// What the implementation refused to do.
+    /// If the implementation fails.
     fn pass(&mut self, unit: usize, data: &mut [u8]) -> anyhow::Result<()>;
 }
 
-/// Calls `each` on every data unit of `data` with its tweak.
+/// Calls `each` for every data unit of `data`, with the tweak of that unit.
 pub fn each_unit(
     unit: usize,
     data: &mut [u8],

@@ -1,4 +1,4 @@
-//! Our cipher kernels beside those of other libraries: one thread, random data, turn by turn.
+//! Compares our cipher kernels with those of other libraries: on one thread, with random data, interleaved.
 //!
 //! `cargo xtask bench ciphers` builds and runs this.
 
@@ -24,40 +24,42 @@ use contender::Direction;
 use peers::Peer;
 use rounds::Schedule;
 
-/// Bytes transformed in a pass.
+/// Number of bytes transformed per pass.
 const BUFFER: usize = 1 << 20;
 
 /// Compares our cipher kernels with other libraries.
 #[derive(Parser)]
 struct Args {
-    /// Rounds; each visits every contender once
+    /// Rounds; each runs every contender once
     #[arg(long, default_value_t = 15)]
     rounds: usize,
-    /// Milliseconds of each visit
+    /// Milliseconds for each contender per round
     #[arg(long, default_value_t = 25)]
     slot_ms: u64,
-    /// Only ciphers whose name contains this
+    /// Only ciphers whose names contain this
     #[arg(long, default_value = "")]
     cipher: String,
-    /// Highest tier of our kernels, by default that of the CPU: soft, aesni, avx2 or avx512; neon or crypto on ARM
+    /// Highest tier of our kernels [default: that of the CPU]: soft, aesni, avx2 or avx512; neon or crypto on
+    /// ARM
     #[arg(long)]
     tier: Option<Tier>,
-    /// Only let this contender, a peer or `ours`, transform a buffer thrice between calls that a trace shows
+    /// Only let this contender, a peer or `ours`, transform a buffer three times, between system calls that a
+    /// trace shows
     #[arg(long, hide = true)]
     traced: Option<String>,
-    /// Bytes of a data unit of the traced contender
+    /// Size of the traced contender's data units in bytes
     #[arg(long, hide = true, default_value_t = 4096)]
     unit: usize,
-    /// Bytes of its buffer
+    /// Size of its buffer in bytes
     #[arg(long, hide = true, default_value_t = 4096)]
     bytes: usize,
-    /// What to say of the machine
+    /// Description of the machine for the output
     #[arg(long, default_value = "")]
     machine: String,
-    /// Everything measured, as JSON
+    /// Print all measurements as JSON
     #[arg(long)]
     json: bool,
-    /// A row for each of our kernels, as CSV
+    /// Print a row for each of our kernels as CSV
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }

@@ -1,4 +1,4 @@
-//! The clock: every contender once per round, in turning order, each for a short slot.
+//! Measures times: every contender once per round, in alternating order, each for a short slot.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::contender::Contender;
 
-/// What a contender gets if already this takes it longer than a slot; below, a round of the whole
-/// buffer would take seconds.
+/// Buffer size for contenders that need longer than a slot even for this size. A round with the whole buffer
+/// would take them seconds.
 pub const SLOW_BYTES: usize = 64 << 10;
 
-/// How long to measure.
+/// The duration of a measurement.
 #[derive(Clone, Copy)]
 pub struct Schedule {
-    /// Visits to each contender.
+    /// Number of slots for each contender.
     pub rounds: usize,
-    /// Length of a visit, of this thread's CPU time; at least one pass.
+    /// Length of a slot in CPU time of this thread; at least one pass.
     pub slot: Duration,
 }
 
-/// Runs `contenders` over `data` in units of `unit` bytes. Returns for each of them the speeds of its
-/// rounds, MB/s (10^6 bytes).
+/// Runs `contenders` on `data` in units of `unit` bytes. Returns the speeds of each contender in its rounds, in
+/// MB/s (10^6 bytes).
 ///
-/// The clock is the thread's CPU time: everything here computes on one thread, and time for which the
-/// machine ran something else instead is not the cipher's.
+/// The clock is the thread's CPU time. All contenders compute on one thread, and time in which the machine runs
+/// something else must not count for the cipher.
 ///
 /// # Errors
-/// What a contender refused to do.
+/// If a contender fails.
 pub fn measure(
     contenders: &mut [Box<dyn Contender>],
     unit: usize,
@@ -49,8 +49,8 @@ pub fn measure(
             let index = (round + turn) % count;
             let contender = &mut contenders[index];
             let data = &mut data[..lengths[index]];
-            // Untimed: brings its code and tables back into the caches, and the core's clock to
-            // what its instructions allow.
+            // Not measured: loads its code and tables into the caches, and brings the core's clock rate to that
+            // of its instructions.
             contender.pass(unit, black_box(&mut *data))?;
             let start = cpu_time();
             let mut passes = 0;
@@ -68,8 +68,8 @@ pub fn measure(
     Ok(speeds)
 }
 
-/// The core's clock, GHz: the best of several chains of additions and rotations, each of which waits one cycle for
-/// the one before.
+/// The core's clock rate in GHz: the best of several chains of additions and rotations, in which each operation
+/// waits one cycle for the previous one.
 pub fn clock() -> f64 {
     const STEPS: u32 = 20_000_000;
     let chain = |_| {

@@ -1,4 +1,4 @@
-//! The tables: a line for each of our kernels, with the ratio to the fastest peer.
+//! The tables, which have a row for each of our kernels, with the ratio to the fastest peer.
 
 use std::fmt::Write as _;
 
@@ -6,16 +6,16 @@ use cryptbench_stats::{estimate, median};
 
 use crate::comparison::{Comparison, Speeds};
 
-/// Ours / theirs over the rounds.
+/// Our speed divided by that of a peer, over the rounds.
 pub struct Ratio {
-    /// The median of the rounds' ratios.
+    /// The median of the ratios in all rounds.
     pub median: f64,
-    /// Ends of the 95 % interval, where there are enough rounds.
+    /// Ends of the 95 % interval, if there are enough rounds.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Compares round with round. The interval is that of the signed ranks of the logarithms, which goes
-/// with a median; below six rounds, where it does not exist, that of Student's t.
+/// Compares round by round. The interval is based on the signed ranks of the logarithms, which match a median.
+/// For fewer than six rounds, it does not exist and Student's t is used.
 pub fn ratio(ours: &Speeds, theirs: &Speeds) -> Option<Ratio> {
     let d: Vec<f64> =
         ours.mb_s.iter().zip(&theirs.mb_s).map(|(ours, theirs)| (ours / theirs).ln()).collect();
@@ -26,7 +26,7 @@ pub fn ratio(ours: &Speeds, theirs: &Speeds) -> Option<Ratio> {
     })
 }
 
-/// The table of one size of data unit.
+/// The table for one data unit size.
 pub fn markdown(data_unit: usize, comparisons: &[Comparison]) -> String {
     let mut table = format!(
         "**{data_unit}-byte data units**\n\n\
@@ -65,7 +65,7 @@ pub fn markdown(data_unit: usize, comparisons: &[Comparison]) -> String {
     table
 }
 
-/// A row for each of our kernels, in units that the header names; nothing in them needs quotes.
+/// A row for each of our kernels; the header contains the units. No value needs quotes.
 pub fn csv(comparisons: &[Comparison]) -> String {
     let mut table =
         "cipher,sector_size_bytes,direction,code,ours_mb_per_s,best_peer,best_peer_mb_per_s,\
@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_rounds() {
-        // The machine halves its speed for two rounds; the ratio stays 2, and one wild round moves
-        // neither it nor the interval.
+        // The machine halves its speed for two rounds. The ratio stays 2, and one extreme round affects neither
+        // it nor the interval.
         let theirs = speeds(&[100.0, 100.0, 50.0, 50.0, 100.0, 100.0, 100.0, 100.0, 100.0]);
         let ours = speeds(&[200.0, 200.0, 100.0, 100.0, 200.0, 20.0, 200.0, 200.0, 200.0]);
         let ratio = ratio(&ours, &theirs).unwrap();

@@ -1,4 +1,4 @@
-//! One contender alone: a few passes between calls of the system that a trace shows.
+//! Runs one contender without others: a few passes between system calls that a trace shows.
 
 use anyhow::Context as _;
 use cryptbench_cipher::{Layout, Tier, find};
@@ -6,13 +6,14 @@ use cryptbench_cipher::{Layout, Tier, find};
 use crate::contender::{Contender, Direction, Ours};
 use crate::peers::Peer;
 
-/// Passes: the last shows neither lazy set-up nor cold code.
+/// Number of passes. The last one is not affected by lazy initialisation or cold code.
 const PASSES: usize = 3;
 
-/// Encrypts a buffer under `sizes`, the bytes of a data unit and those of the buffer; prints which code did it.
+/// Encrypts a buffer; `sizes` contains the sizes of a data unit and of the buffer in bytes. Prints which code
+/// was used.
 ///
 /// # Errors
-/// There is no such contender or cipher.
+/// If the contender or the cipher does not exist.
 pub fn run(
     who: &str,
     cipher: &str,

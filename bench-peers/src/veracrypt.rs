@@ -1,19 +1,19 @@
-//! VeraCrypt's own speeds, carried over from another machine by a yardstick that both have.
+//! VeraCrypt's own speeds, measured on another machine and scaled by a reference that was measured on both.
 //!
-//! VeraCrypt is no library and no Debian package, so it cannot take part in the rounds. Its figures and those
-//! of libgcrypt's AES were taken in one run on a Zen 3 at 3.24 GHz (VeraCrypt 1.26.20, libgcrypt with VAES,
-//! 1 MiB buffer, units of 512 bytes, one thread); here they are scaled by what libgcrypt's AES does in this
-//! run. That is an estimate: the two machines differ in more than this one ratio.
+//! VeraCrypt is neither a library nor a Debian package, so it cannot be a contender. Its speeds and that of
+//! libgcrypt's AES were measured in one run on a Zen 3 at 3.24 GHz (VeraCrypt 1.26.20, libgcrypt with VAES, 1
+//! MiB buffer, 512-byte units, one thread). Here they are scaled by the speed of libgcrypt's AES in this run.
+//! The result is an estimate, because the two machines differ in more than this ratio.
 
 use std::fmt::Write as _;
 
 use crate::comparison::Comparison;
 use crate::contender::Direction;
 
-/// MB/s of libgcrypt's AES-256 there, encrypting and decrypting.
+/// Speeds of libgcrypt's AES-256 on that machine in MB/s, encrypting and decrypting.
 const YARDSTICK: (f64, f64) = (5465.0, 5478.0);
 
-/// MB/s of VeraCrypt there, encrypting and decrypting.
+/// VeraCrypt's speeds on that machine in MB/s, encrypting and decrypting.
 const VERACRYPT: &[(&str, f64, f64)] = &[
     ("aes-256-xts", 1490.0, 1489.0),
     ("serpent-256-xts", 211.0, 262.0),
@@ -32,7 +32,7 @@ const VERACRYPT: &[(&str, f64, f64)] = &[
     ("kuznyechik-serpent-camellia-xts", 69.0, 66.0),
 ];
 
-/// The table, or nothing if libgcrypt took no part.
+/// The table; empty if libgcrypt was not among the contenders.
 pub fn markdown(done: &[Comparison]) -> String {
     let here = |direction| {
         let is = |c: &&Comparison| {

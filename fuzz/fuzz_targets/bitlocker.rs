@@ -1,5 +1,4 @@
-//! BitLocker's metadata with a right checksum, maps of what is encrypted, startup keys and recovery
-//! passwords.
+//! BitLocker's metadata with a valid checksum, maps of encrypted chunks, startup keys and recovery passwords.
 #![no_main]
 
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use cryptbench_volume::format::bitlocker::{RecoveryPassword, info};
 use cryptbench_volume::{Credentials, OpenOptions, Secret, open};
 use libfuzzer_sys::fuzz_target;
 
-/// Where the metadata and the maps lie.
+/// Offsets of the metadata and the maps.
 const METADATA: usize = 16 << 10;
 const MAPS: usize = 96 << 10;
 
@@ -39,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
         let len = maps.len().min(bytes.len() - MAPS);
         bytes[MAPS..MAPS + len].copy_from_slice(&maps[..len]);
     }
-    // A block that says its length, its place and its checksum.
+    // A block whose length, offset and checksum are right.
     let len = metadata.len().min(4096) / 16 * 16;
     let block = &mut bytes[METADATA..];
     block[..len].copy_from_slice(&metadata[..len]);

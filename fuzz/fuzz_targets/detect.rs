@@ -1,4 +1,4 @@
-//! What a device is, by its bytes.
+//! Detection of a device's content from its bytes.
 #![no_main]
 
 use cryptbench_blockdev::MemoryDevice;

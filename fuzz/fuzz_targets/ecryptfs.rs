@@ -1,4 +1,4 @@
-//! Names and files of eCryptfs: a name up to the first zero, then a lower file.
+//! Names and files of eCryptfs: a name that ends at the first zero, followed by a lower file.
 #![no_main]
 
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! CoreStorage's metadata with right checksums: header, unencrypted block, and encrypted objects.
+//! CoreStorage's metadata with valid checksums: header, unencrypted block, and encrypted objects.
 #![no_main]
 
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use cryptbench_volume::{Credentials, OpenOptions, Secret, open};
 use libfuzzer_sys::fuzz_target;
 
 const BLOCK: usize = 4096;
-/// Bytes of a block of metadata.
+/// Size of a metadata block in bytes.
 const OBJECT: usize = 8192;
-/// Where the unencrypted and the encrypted metadata begin.
+/// Offsets of the unencrypted and the encrypted metadata.
 const LABEL: usize = BLOCK;
 const OBJECTS: usize = 8 * BLOCK;
-/// Objects at most.
+/// Maximum number of objects.
 const MOST: usize = 8;
 
 fuzz_target!(|data: &[u8]| {
@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
         dm_crypt("aes", "xts-plain64", &key, layout, Tier::Soft).expect("a key of 32 bytes");
     let mut rest = rest;
     for number in 0..MOST {
-        // Kind, transaction and identifier of an object, and the length of what follows.
+        // Kind, transaction and identifier of an object, and the length of the data that follows.
         let Some((&[low, high, transaction, id, len, more], data)) = rest.split_first_chunk()
         else {
             break;
@@ -67,7 +67,8 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let mut options = OpenOptions::new(Tier::Soft, cryptbench_kdf::Effort::new(Tier::Soft, 1));
-    // Else what is no FileVault any more is tried as VeraCrypt, which takes seconds.
+    // Otherwise data that is no longer recognised as FileVault would be tried as VeraCrypt, which takes
+    // seconds.
     options.format = Some(FORMAT);
     for keyfiles in [Vec::new(), vec![Secret::new(rest.to_vec())], vec![Secret::new(vec![1; 16])]] {
         let credentials = Credentials { keyfiles, ..Credentials::default() };
@@ -75,7 +76,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Puts what begins `data` there, over what is not zero in it, and returns the rest.
+/// XORs the start of `data` into `to`, and returns the rest of `data`.
 fn part<'a>(data: &'a [u8], to: &mut [u8]) -> &'a [u8] {
     let len = data.len().min(to.len());
     to[..len].iter_mut().zip(data).for_each(|(byte, other)| *byte ^= other);
@@ -86,7 +87,7 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
 
-/// CRC-32C from all ones on, not inverted afterwards.
+/// Writes the checksum of a block: CRC-32C with all ones as the initial value, not inverted at the end.
 fn with_checksum(block: &mut [u8]) {
     put(block, 4, &u32::MAX.to_le_bytes());
     let crc = block[8..].iter().fold(u32::MAX, |crc, byte| {

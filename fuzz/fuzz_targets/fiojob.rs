@@ -1,4 +1,4 @@
-//! A fio job file that a user wrote.
+//! A fio job file written by a user.
 #![no_main]
 
 use cryptbench_load::Profile;

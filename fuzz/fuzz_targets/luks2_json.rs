@@ -1,4 +1,4 @@
-//! The JSON area of a LUKS2 header whose binary part and checksum are right.
+//! The JSON area of a LUKS2 header whose binary part and checksum are valid.
 #![no_main]
 
 use cryptbench_blockdev::MemoryDevice;

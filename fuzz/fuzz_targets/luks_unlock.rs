@@ -1,5 +1,5 @@
-//! A LUKS volume whose header was changed by somebody who knows the passphrase, checksums right: opened, and read where it
-//! opens.
+//! A LUKS volume whose header was changed, with valid checksums, by someone who knows the passphrase. If it
+//! opens, it is also read.
 #![no_main]
 
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ fn credentials() -> Credentials {
     Credentials { passphrase: Secret::new(b"p".to_vec()), ..Credentials::default() }
 }
 
-/// The fastest: derivation takes most of the time.
+/// The fastest tier, because key derivation takes most of the time.
 fn tier() -> Tier {
     cryptbench_cipher::tier().expect("nothing masks it")
 }
@@ -46,14 +46,14 @@ fn volumes() -> &'static [Vec<u8>; 2] {
     })
 }
 
-// The first byte takes the version; then come places and their new bytes.
+// The first byte selects the version. Offsets and new bytes for them follow.
 fuzz_target!(|data: &[u8]| {
     let Some((version, changes)) = data.split_first() else { return };
     let mut bytes = volumes()[usize::from(version & 1)].clone();
     let second = version & 1 == 1;
     for change in changes.chunks_exact(3).take(64) {
         let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % COPY;
-        // What comes first says that it is LUKS.
+        // The bytes before offset 8 identify the volume as LUKS.
         if at >= 8 {
             bytes[at] = change[2];
             if second {

@@ -1,4 +1,4 @@
-//! A conversation of an NBD client with a server of a volume that it may read alone.
+//! An NBD client's requests to a server whose volume is read-only.
 #![no_main]
 
 use std::io::{Read as _, Write as _};
@@ -11,18 +11,18 @@ use cryptbench_blockdev::MemoryDevice;
 use cryptbench_export::nbd::{NbdOptions, serve};
 use libfuzzer_sys::fuzz_target;
 
-/// A good beginning: fixed newstyle, and an export that is chosen by the empty name.
+/// A valid start: fixed newstyle, and an export selected by the empty name.
 const BEGINNING: &[u8] = b"\0\0\0\x03IHAVEOPT\0\0\0\x07\0\0\0\x06\0\0\0\0\0\0";
 
 fuzz_target!(|data: &[u8]| {
-    // The first byte says whether the handshake is over.
+    // The first byte determines whether the handshake is sent first.
     let Some((first, data)) = data.split_first() else { return };
     let beginning = if first & 1 == 1 { BEGINNING } else { &[] };
     let name = format!("cryptbench-fuzz-nbd-{}", std::process::id());
     let place: PathBuf = std::env::temp_dir().join(name);
     let device = Arc::new(MemoryDevice::new(vec![3; 1 << 16]));
     let options = NbdOptions { read_only: true, threads: 2, ..NbdOptions::default() };
-    // A server for each input: one that outlived it would still be ending its threads while the
+    // Each input gets its own server. One that outlived its input would still be ending its threads while the
     // sanitizer looks for leaks.
     let server = serve(Arc::clone(&device) as _, &place, &options).expect("a socket");
     let mut stream = UnixStream::connect(server.socket()).expect("a connection");

@@ -1,4 +1,4 @@
-//! A workload profile that a user wrote.
+//! A workload profile written by a user.
 #![no_main]
 
 use cryptbench_load::Profile;

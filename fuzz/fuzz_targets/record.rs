@@ -1,4 +1,4 @@
-//! A record that somebody sent, and what it is written as.
+//! An untrusted record, and the text to which it is written.
 #![no_main]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A decrypted VeraCrypt or TrueCrypt header, and what it serialises to.
+//! A decrypted VeraCrypt or TrueCrypt header, and its serialised form.
 #![no_main]
 
 use cryptbench_volume::format::tcrypt::{ENCRYPTED_BYTES, Header};

@@ -1,4 +1,5 @@
-//! A TrueCrypt volume whose header somebody with the passphrase made up: opened, and read where it opens.
+//! A TrueCrypt volume whose header was made up by someone who knows the passphrase. If it opens, it is also
+//! read.
 #![no_main]
 
 use std::sync::{Arc, OnceLock};
@@ -13,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 const SALT: [u8; 64] = [0x5a; 64];
 const SIZE: usize = 320 << 10;
 
-/// The fastest: derivation takes most of the time.
+/// The fastest tier, because key derivation takes most of the time.
 fn tier() -> Tier {
     cryptbench_cipher::tier().expect("nothing masks it")
 }
@@ -39,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
     let mut plain = [0; ENCRYPTED_BYTES];
     let len = data.len().min(plain.len());
     plain[..len].copy_from_slice(&data[..len]);
-    // Checksums that are right lead further.
+    // With valid checksums, parsing continues further.
     if let Ok(Some(header)) = Header::parse(&plain) {
         plain = *header.serialise();
     }

@@ -1,10 +1,10 @@
-//! Actions to undo when this process exits, in any way: a separate shell waits for that.
+//! Actions that are undone when this process exits for any reason: a separate shell waits for that.
 
 use std::process::{Child, Command, Stdio};
 
 use anyhow::Context as _;
 
-/// A script that runs once this is dropped or its process has exited.
+/// A script that runs when this is dropped or the process exits.
 pub struct Afterwards(Child);
 
 impl Afterwards {
@@ -13,7 +13,8 @@ impl Afterwards {
     /// # Errors
     /// It cannot be started.
     pub fn run(script: &str, arguments: &[&str]) -> anyhow::Result<Self> {
-        // Ctrl-C reaches every process of a terminal. The end of its input shows that this process has exited.
+        // Ctrl-C reaches every process of a terminal. The end of its input shows the shell that this process
+        // has exited.
         let waits = format!("trap '' INT TERM HUP; read -r _\n{script}");
         let shell = Command::new("sh")
             .args(["-c", &waits, "sh"])

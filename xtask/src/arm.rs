@@ -14,18 +14,18 @@ use crate::packages::{Need, ensure};
 /// The emulator for 64-bit ARM CPUs, for programs that use this machine's kernel.
 pub const QEMU: &str = "/usr/bin/qemu-aarch64";
 
-/// The crates with kernels for ARM, and the one whose volumes need them all. They are built once for all runs.
+/// The crates with kernels for ARM, and the crate whose volumes need all of these kernels. They are built once
+/// for all runs.
 const TESTED: [&str; 4] =
     ["cryptbench-cpu", "cryptbench-cipher", "cryptbench-kdf", "cryptbench-volume"];
 
-/// CPUs with and without SHA-512 instructions, and the tests omitted on each: volumes created by other programs
-/// need all kernels and take the longest, so they are opened once.
+/// CPUs with and without SHA-512 instructions, and the tests to omit on each. Volumes created by other programs
+/// need all kernels and take the longest, so they are opened only once.
 const PROCESSORS: [(&str, &[&str]); 2] =
     [("max,sve=off,sme=off", &["images::"]), ("neoverse-n1", &[])];
 
-/// Tests that cannot run on an emulated CPU: one starts its own program again, which this machine's kernel
-/// cannot do for another CPU; one tries every derivation of two products, each of which is covered by another
-/// test.
+/// Tests that cannot run on an emulated CPU. One starts its own program again, which this machine's kernel
+/// cannot do for another CPU. One tries every derivation of two products, which other tests cover.
 const NOT_EMULATED: [&str; 2] =
     ["the_environment_masks_the_tier", "an_unknown_product_and_derivation"];
 
@@ -63,7 +63,7 @@ pub fn emulate(filter: Option<&str>) -> anyhow::Result<Vec<String>> {
     Ok(skipped.into_iter().collect())
 }
 
-/// Why nothing can be built and run here, if so; installs what it may.
+/// Why programs for ARM cannot be built or run here, if so. Installs missing packages if it may.
 pub fn missing() -> anyhow::Result<Option<String>> {
     let why = "runs programs for ARM";
     let mut missing = ensure(&[Need { file: QEMU, package: "qemu-user", reason: why }]);
@@ -76,13 +76,13 @@ pub fn missing() -> anyhow::Result<Option<String>> {
     Ok(Some(format!("{}: {}", System::Aarch64.triple(), missing.join("; "))))
 }
 
-/// A command of Debian's cargo that produces static programs and runs them in this way.
+/// A command for Debian's cargo that produces static programs and runs them with `runner`.
 pub fn build(what: &str, runner: &str) -> Command {
     let mut command = cargo(what, System::Aarch64);
     command.arg("--offline");
     let setting = |name: &str| format!("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_{name}");
     command.env(setting("LINKER"), "aarch64-linux-gnu-gcc");
-    // QEMU 7.2 hangs where a dynamic program starts a thread.
+    // QEMU 7.2 hangs when a dynamically linked program starts a thread.
     command.env(setting("RUSTFLAGS"), STATIC);
     command.env(setting("RUNNER"), runner);
     command

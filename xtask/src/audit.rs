@@ -1,9 +1,7 @@
-//! `cargo xtask audit`: checks every dependency against deny.toml and known vulnerabilities with
-//! cargo-deny.
+//! `cargo xtask audit`: checks every dependency against deny.toml and known vulnerabilities with cargo-deny.
 //!
-//! Checks that need only the dependencies must always pass. Advisories need a database from GitHub.
-//! Without it they are skipped, so that a check of a change does not depend on someone else's
-//! server.
+//! Checks that need only the dependencies must always pass. Advisories need a database from GitHub. If it is
+//! not available they are skipped, so that checking a change does not depend on another server.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -46,7 +44,7 @@ fn of(deny: &Path) -> Command {
 
 /// Runs cargo-deny. Everything it needs has been fetched, so a failure is not due to the network.
 fn check(deny: &Path, which: &[&str]) -> anyhow::Result<()> {
-    // Without the dependency graph: for the few crates in two versions it has hundreds of lines.
+    // Without the dependency graph, which has hundreds of lines for the few crates that occur in two versions.
     let more = ["--offline", "check", "--hide-inclusion-graph"];
     let status = of(deny).args(more).args(which).status();
     let status = status.context("cannot start cargo-deny")?;
@@ -75,7 +73,7 @@ pub enum Step {
 /// Decides how to continue after fetching something.
 ///
 /// # Errors
-/// A fault in the repository, not in the network.
+/// If the repository is at fault, not the network.
 pub fn fetched(done: &Output) -> anyhow::Result<Step> {
     decide(done.status.success(), &String::from_utf8_lossy(&done.stderr))
 }
@@ -88,10 +86,10 @@ fn decide(success: bool, said: &str) -> anyhow::Result<Step> {
         bail!("Cargo.lock does not fit the manifests:\n{}", said.trim());
     }
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
-    // git's message is more specific than that of its caller.
+    // git's message is more specific than that of the program that called it.
     let told = lines().find(|line| line.starts_with("fatal: ")).or_else(|| lines().next());
     let told = told.unwrap_or("no output");
-    // cargo-deny prefixes its messages with time and level.
+    // cargo-deny prefixes its messages with a time and a level.
     let told = told.split_once("[ERROR] ").map_or(told, |(_, words)| words);
     Ok(Step::Skip(told.to_owned()))
 }

@@ -23,14 +23,14 @@ const LINES: u64 = 20;
 struct Commit {
     hash: String,
     message: String,
-    /// Added and removed lines; unknown for a merge, and if the clone does not have the preceding commit.
+    /// Added and removed lines; unknown for a merge, and if the clone does not contain the preceding commit.
     lines: Option<u64>,
 }
 
 /// Checks the commits that are in this clone and newer than the rule.
 ///
 /// # Errors
-/// Their faults, or git's error.
+/// A list of their faults, or git's error.
 pub fn run() -> anyhow::Result<()> {
     if git(&["rev-parse", "--verify", "--quiet", "HEAD"]).is_err() {
         println!("SKIPPED: there is no history here");
@@ -55,8 +55,8 @@ pub fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The range for `git log`: everything since the rule; in a clone without its history, everything that is not
-/// on the main branch.
+/// The range for `git log`: everything since the rule or, in a shallow clone, everything that is not on the
+/// main branch.
 fn range() -> Vec<String> {
     let known = |commit: &str| git(&["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_ok();
     if known(BEFORE) {
@@ -72,7 +72,7 @@ fn commits(range: &[String]) -> anyhow::Result<Vec<Commit>> {
     let mut arguments = vec!["log", "--numstat", "--no-renames", "--format=%x1e%H%x1f%P%x1f%B%x1f"];
     arguments.extend(range.iter().map(String::as_str));
     let log = git(&arguments)?;
-    // The oldest commits of a clone without its history, whose changes would be all files.
+    // The oldest commits of a shallow clone, which would appear to change all files.
     let shallow = git(&["rev-parse", "--git-path", "shallow"])?;
     let shallow = fs::read_to_string(shallow).unwrap_or_default();
     let shallow = BTreeSet::from_iter(shallow.lines());
@@ -84,7 +84,7 @@ fn parse(entry: &str, shallow: &BTreeSet<&str>) -> anyhow::Result<Commit> {
     let mut next = || fields.next().context("git log has another form");
     let (hash, parents, message, changes) = (next()?, next()?, next()?, next()?);
     let is_known = !parents.contains(' ') && !shallow.contains(hash);
-    // A binary file has `-` for numbers.
+    // For a binary file, git prints `-` instead of numbers.
     let numbers =
         changes.lines().flat_map(|line| line.split('\t').take(2)).flat_map(str::parse::<u64>);
     let lines = is_known.then(|| numbers.sum());

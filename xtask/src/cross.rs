@@ -1,11 +1,11 @@
-//! `cargo xtask cross check`: type-checks the program for Windows and for a static build with musl, and everything
-//! for 64-bit ARM. `cargo xtask cross aarch64` runs the tests of the crates with ARM kernels under QEMU, `cargo xtask
-//! cross windows` the program and the portable crates' tests under Wine (`cross/windows.rs`).
+//! `cargo xtask cross check`: type-checks the program for Windows and for a static build with musl, and
+//! everything for 64-bit ARM. `cargo xtask cross aarch64` runs the tests of the crates with ARM kernels under
+//! QEMU, `cargo xtask cross windows` the program and the portable crates' tests under Wine
+//! (`cross/windows.rs`).
 //!
-//! The project's toolchain has the standard library of this machine only, and the others come from
-//! a server outside Debian. This uses Debian's own compiler instead, `rustc-web`, which is kept as
-//! new as browsers require. Its package for ARM has the standard library in binary form; for
-//! Windows it is built from `rust-web-src`.
+//! The project's toolchain contains the standard library only for this machine; the others come from a server
+//! outside Debian. Debian's own compiler `rustc-web`, which is as new as browsers require, is used instead. Its
+//! package for ARM contains the compiled standard library; for Windows it is built from `rust-web-src`.
 
 pub mod windows;
 
@@ -51,7 +51,7 @@ pub enum System {
     Musl,
 }
 
-/// The portable crates: they get everything system-specific from `os` and `blockdev`.
+/// The portable crates, in which `os` and `blockdev` provide everything that is system-specific.
 pub const PORTABLE: &[&str] = &[
     "blockdev",
     "answer",
@@ -82,7 +82,7 @@ pub const STATIC: &str = "-Ctarget-feature=+crt-static";
 /// The standard library, built for Windows or musl from its source.
 pub const STD: &str = "-Zbuild-std=std,panic_abort";
 
-/// Debian's compiler. A file with that name elsewhere on the path is another one.
+/// Debian's compiler. A file with the same name elsewhere on the path is another compiler.
 const RUSTC: &str = "/usr/bin/rustc";
 const CARGO: &str = "/usr/bin/cargo";
 
@@ -172,7 +172,7 @@ pub fn run(command: &Cross) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints a reason to skip something in the form that the tests use.
+/// Prints a reason for a skip in the form that tests use.
 fn tell(skipped: Option<String>) {
     if let Some(why) = skipped {
         println!("SKIPPED: {why}");
@@ -196,7 +196,7 @@ fn check(system: System) -> anyhow::Result<Option<String>> {
         return Ok(Some(format!("{triple}: {why}")));
     }
     let mut command = cargo("check", system);
-    // Warnings are errors here as with clippy, which does not see the code of other systems.
+    // Warnings are errors here, as with clippy, which does not check code for other systems.
     command.args(["-Zwarnings", "--config", "build.warnings='deny'", "--offline"]);
     let status = command.args(system.arguments()).status();
     if !status.context("cannot start Debian's cargo")?.success() {
@@ -206,7 +206,7 @@ fn check(system: System) -> anyhow::Result<Option<String>> {
     Ok(None)
 }
 
-/// Installs and fetches the needs of a check.
+/// Installs and fetches what a check needs.
 pub fn prepared(system: System) -> anyhow::Result<Step> {
     let missing = ensure(&system.needs());
     if !missing.is_empty() {
@@ -229,7 +229,8 @@ pub fn prepared(system: System) -> anyhow::Result<Step> {
     fetched(&said(fetch.arg("--quiet"))?)
 }
 
-/// Debian's cargo with a separate target directory: its compiler would rebuild everything there.
+/// Debian's cargo with a separate target directory, because its compiler would otherwise rebuild everything
+/// there.
 pub fn cargo(what: &str, system: System) -> Command {
     let mut command = Command::new(CARGO);
     command.args([what, "--locked", "--target", system.triple()]);

@@ -1,5 +1,5 @@
-//! `cargo xtask dist`: builds the distributed files: a reproducible release build, the Debian package, a static
-//! binary, the files for Windows, and all of them for a release.
+//! `cargo xtask dist`: builds the files to distribute: a reproducible release build, the Debian package, a
+//! static binary, the files for Windows, or all files of a release.
 
 mod release;
 mod windows;
@@ -15,7 +15,7 @@ use crate::cross::{STATIC, STD, System, cargo, prepared};
 use crate::tools::said;
 use crate::{arm, package};
 
-/// Output directory regardless of CARGO_TARGET_DIR, because the package's assets name it.
+/// Output directory. It does not depend on CARGO_TARGET_DIR, because the package's assets contain its path.
 const OUT: &str = "target/dist";
 
 const MUSL: &str = "x86_64-unknown-linux-musl";
@@ -58,12 +58,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// To build a package twice.
+    /// Options for building a package twice.
     fn of(package: &str, dev: bool) -> Self {
         Self { reproducible: true, package: package.to_owned(), dev, ..Self::single() }
     }
 
-    /// To build the Debian package.
+    /// Options for building the Debian package.
     fn single() -> Self {
         Self {
             all: false,
@@ -123,8 +123,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     package::deb(&built, &root.join(OUT).join("stage"), &out, options.fast, options.arm64)
 }
 
-/// Builds the sources in `source` below `target` and returns the binary. Path, time and machine
-/// leave no trace in the result.
+/// Builds the sources in `source` below `target` and returns the binary. The result does not depend on the
+/// path, the time or the machine.
 fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<PathBuf> {
     let mut cargo = if options.arm64 {
         arm::build("build", arm::QEMU)
@@ -166,7 +166,7 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     let mut rust_flags: Vec<String> =
         flags.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")).collect();
     if options.arm64 {
-        // These replace the flags that the command has for its target.
+        // These replace the flags that the command would use for its target.
         rust_flags.push(STATIC.to_owned());
     }
     if options.windows {
@@ -175,7 +175,7 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     let status = cargo
         .current_dir(source)
         .env("CARGO_TARGET_DIR", target)
-        // Separated by a byte that no path contains.
+        // Separated by a byte that does not occur in paths.
         .env("CARGO_ENCODED_RUSTFLAGS", rust_flags.join("\u{1f}"))
         .env_remove("RUSTFLAGS")
         // SQLite is built from its C source.
@@ -198,18 +198,18 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     Ok(built)
 }
 
-/// Paths of this machine and their replacements: the sources, cargo's registry, the standard
+/// Paths on this machine and their replacements: those of the sources, of cargo's registry and of the standard
 /// library.
 fn remapped(source: &Path) -> anyhow::Result<Vec<(String, &'static str)>> {
     let sysroot = said("rustc", &["--print", "sysroot"])?;
     let home = std::env::var("CARGO_HOME")
         .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
         .context("neither CARGO_HOME nor HOME is set")?;
-    // The most general first: if several match, the last one applies.
+    // The most general path comes first, because the last match applies.
     Ok(vec![(home, "/cargo"), (sysroot, "/rust"), (source.display().to_string(), "/cryptbench")])
 }
 
-/// Time of the last commit in seconds since 1970; used as timestamp in archives.
+/// Time of the last commit in seconds since 1970, which is used as the timestamp in archives.
 pub(crate) fn date_of_sources() -> anyhow::Result<String> {
     if let Ok(asked) = std::env::var("SOURCE_DATE_EPOCH") {
         return Ok(asked);
@@ -218,7 +218,8 @@ pub(crate) fn date_of_sources() -> anyhow::Result<String> {
     Ok(said("git", &["log", "-1", "--format=%ct"]).unwrap_or_else(|_| "0".to_owned()))
 }
 
-/// Builds copies of the sources from scratch in two directories of different depth; the hash of both.
+/// Builds copies of the sources from scratch in two directories of different depth, and returns the hash that
+/// both have.
 fn reproducible(options: &Options) -> anyhow::Result<String> {
     let scratch = tempfile::tempdir()?;
     let mut hashes = Vec::new();
@@ -242,7 +243,7 @@ fn reproducible(options: &Options) -> anyhow::Result<String> {
 /// Copies the files that git tracks, and those that it would add, to `to`.
 pub(crate) fn copy_sources(to: &Path) -> anyhow::Result<()> {
     let files = said("git", &["ls-files", "--cached", "--others", "--exclude-standard"])?;
-    // Skips files that git lists but that were deleted, and anything that is not a file.
+    // Skips files that git lists but that were deleted, and everything that is not a regular file.
     for file in files.lines().map(Path::new).filter(|f| f.is_file()) {
         let to = to.join(file);
         fs::create_dir_all(to.parent().expect("in the copy"))?;
@@ -256,7 +257,7 @@ pub(crate) fn two_builds() -> anyhow::Result<String> {
     reproducible(&Options::of("cryptbench", false))
 }
 
-/// Builds a program that contains the path of its sources twice; returns the report.
+/// Builds a program twice that contains the path of its sources, and returns the report.
 pub(crate) fn differs_by_its_path() -> anyhow::Result<String> {
     match reproducible(&Options::of("xtask", true)) {
         Err(e) if e.to_string().contains("the two builds differ") => {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 
 use crate::tools::MDBOOK;
 
-/// The pages and where docs/book.toml puts them.
+/// The pages, and the directory into which docs/book.toml puts them.
 const PAGES: &str = "docs";
 const BOOK: &str = "target/book";
 
@@ -57,7 +57,7 @@ fn book(mdbook: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The links of a page within the book whose page or heading does not exist, as `page: link`.
+/// Links of a page within the book whose target page or heading does not exist, in the form `page: link`.
 fn broken(book: &Path, page: &Path) -> anyhow::Result<Vec<String>> {
     let read = |path: &Path| {
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
@@ -95,7 +95,7 @@ fn broken(book: &Path, page: &Path) -> anyhow::Result<Vec<String>> {
     Ok(broken)
 }
 
-/// The output of a summary's pages, below the book's directory.
+/// The output files of the pages in a summary, relative to the book's directory.
 fn chapters(summary: &str) -> Vec<PathBuf> {
     let links = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     links

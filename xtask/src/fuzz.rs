@@ -1,8 +1,9 @@
 //! `cargo xtask fuzz`: runs every fuzz target for a while, with the stable compiler.
 //!
-//! cargo-fuzz requires a nightly compiler because of its sanitizers. The coverage information that guides libFuzzer
-//! needs only flags that the stable compiler also accepts, and AddressSanitizer, which is part of that compiler, needs
-//! one that it accepts if unstable options are enabled. Overflow checks and debug assertions are enabled.
+//! cargo-fuzz requires a nightly compiler because of its sanitizers. The coverage information that guides
+//! libFuzzer needs only flags that the stable compiler also accepts. AddressSanitizer is part of that compiler,
+//! and needs a flag that is accepted if unstable options are enabled. Overflow checks and debug assertions are
+//! enabled.
 
 use std::path::Path;
 use std::process::Command;
@@ -36,7 +37,7 @@ const INSTRUMENTED: &str = "-Cpasses=sancov-module \
 /// The directory in which the targets are built.
 const BUILT: &str = "fuzz/target";
 
-/// The initial inputs of each target, by target.
+/// The initial inputs of each target.
 const SEEDS: &str = "fuzz/seeds";
 
 /// Inputs stored elsewhere.
@@ -60,7 +61,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let next = || todo.lock().expect("no thread panics with it").next();
     let failed = Mutex::new(Vec::new());
     let seconds = options.seconds;
-    // Each target uses one thread: runs one per core at a time.
+    // Each target uses one thread, so one target per core runs at a time.
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
@@ -91,12 +92,12 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 /// Builds all targets.
 pub fn build() -> anyhow::Result<()> {
     packages::ensure_or_tell(COMPILER);
-    // A separate target directory; otherwise every build would undo the flags of the other.
+    // A separate target directory, because builds with different flags would otherwise undo each other.
     let status = Command::new(env!("CARGO"))
         .args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml"])
         .args(["--target", &host()?, "--target-dir", BUILT])
         .env("RUSTFLAGS", INSTRUMENTED)
-        // The sanitizer is part of every stable compiler, which only rejects the option without this.
+        // Every stable compiler contains the sanitizer, but rejects the option without this variable.
         .env("RUSTC_BOOTSTRAP", "1")
         .status()?;
     if !status.success() {
@@ -125,7 +126,7 @@ pub fn run_one(target: &str, seconds: u32) -> anyhow::Result<u64> {
     let output = command
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
-        // An untrusted header must be processed in bounded time and memory; the sanitizer needs additional
+        // An untrusted header must be processed in limited time and memory; the sanitizer needs additional
         // time.
         .args(["-timeout=20", "-rss_limit_mb=2048", "-max_len=65536", "-print_final_stats=1"])
         .output()
@@ -138,7 +139,7 @@ pub fn run_one(target: &str, seconds: u32) -> anyhow::Result<u64> {
     units.and_then(|units| units.trim().parse().ok()).context("libFuzzer tells no number of inputs")
 }
 
-/// Makes libFuzzer and the sanitizer find the target's deliberate fault; returns their messages.
+/// Checks that libFuzzer and the sanitizer find the deliberate fault of a target; returns their messages.
 pub fn finds_what_is_planted() -> anyhow::Result<String> {
     build()?;
     match run_one(PLANTED, 60) {
@@ -186,7 +187,7 @@ fn binary(target: &str) -> anyhow::Result<std::path::PathBuf> {
     Ok(Path::new(BUILT).join(host()?).join("release").join(target))
 }
 
-/// All targets but the one with a fault.
+/// All targets except the one with the deliberate fault.
 pub fn targets() -> anyhow::Result<Vec<String>> {
     let mut names: Vec<_> = std::fs::read_dir("fuzz/fuzz_targets")?
         .flatten()

@@ -1,19 +1,19 @@
-//! Parts of pages that commands of this repository write.
+//! Parts of pages that are written by commands of this repository.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 
-/// The start of the line before such a part; the command follows.
+/// The start of the line that precedes such a part; the command follows.
 pub const BEGIN: &str = "<!-- generated: ";
-/// The line behind it.
+/// The line that follows it.
 pub const END: &str = "<!-- end of generated -->";
 
 /// Replaces the part of `page` that `command` wrote.
 ///
 /// # Errors
-/// It does not exist; the operating system's error.
+/// If the part does not exist, or the page cannot be written.
 pub fn replace(page: &Path, command: &str, text: &str) -> anyhow::Result<()> {
     let name = page.display().to_string();
     let begin = format!("{BEGIN}{command} -->");

@@ -8,19 +8,20 @@ use anyhow::{Context as _, bail};
 
 use crate::packages::mirror;
 
-/// A guest's requirements beyond the built-in ones: disks, and what dm-crypt is compared with and by.
+/// Modules that a guest needs in addition to those built in: for disks, for dm-crypt, and for what dm-crypt is
+/// compared with.
 const MODULES: &[&str] =
     &["virtio_blk", "ublk_drv", "loop", "dm-crypt", "ecb", "xts", "aesni-intel", "crypto_null"];
 
-/// The package that depends on the newest kernel, and its origin. Debian 12's own kernel has no ublk.
+/// The package that depends on the newest kernel, and its origin. Debian 12's own kernel does not support ublk.
 const PACKAGE: &str = "linux-image-cloud-amd64";
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const SUITE: &str = "trixie main";
 
-/// Puts `vmlinuz` and `modules/` into the target directory's `guest-kernel`, unless they are there, and returns its path.
+/// Ensures that `guest-kernel` in the target directory contains `vmlinuz` and `modules/`, and returns its path.
 ///
 /// # Errors
-/// The reason why it cannot.
+/// The reason why that failed.
 pub fn ensure() -> anyhow::Result<PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     let place = std::path::absolute(Path::new(&target).join("guest-kernel"))?;
@@ -43,7 +44,7 @@ pub fn ensure() -> anyhow::Result<PathBuf> {
         unpack(name, &unpacked, &modules, &mut done)
             .with_context(|| format!("{name} of {}", package.display()))?;
     }
-    // Last: existing files are complete.
+    // Written last, so an existing file means that everything is complete.
     let kernel = find(&unpacked.join("boot"), "vmlinuz").context("no kernel in its package")?;
     fs::copy(kernel, place.join("vmlinuz.part"))?;
     fs::rename(place.join("vmlinuz.part"), place.join("vmlinuz"))?;
@@ -51,8 +52,8 @@ pub fn ensure() -> anyhow::Result<PathBuf> {
     Ok(place)
 }
 
-/// Unpacks a module and, before it, those that it needs: their names are in the order in which they are loaded.
-/// Modules that are not in the package are built in.
+/// Unpacks a module, and before it the modules that it needs. Their names state the order in which they are
+/// loaded. Modules that are not in the package are built in.
 fn unpack(name: &str, package: &Path, to: &Path, done: &mut Vec<String>) -> anyhow::Result<()> {
     if done.iter().any(|known| known == name) {
         return Ok(());
@@ -72,7 +73,7 @@ fn unpack(name: &str, package: &Path, to: &Path, done: &mut Vec<String>) -> anyh
     Ok(())
 }
 
-/// Downloads the package with separate lists, so that nothing on this system changes.
+/// Downloads the package with separate package lists, so that nothing on this system changes.
 fn fetch(work: &Path) -> anyhow::Result<PathBuf> {
     for directory in ["lists/partial", "cache/archives/partial"] {
         fs::create_dir_all(work.join(directory))?;

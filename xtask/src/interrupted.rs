@@ -1,5 +1,5 @@
-//! Signals: resources are dropped before the command exits. Those that only a script removes, also after
-//! SIGKILL, are in `afterwards.rs`.
+//! Signals: resources are dropped before the command exits. `afterwards.rs` handles resources that a script
+//! must remove, even after SIGKILL.
 
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use anyhow::{Context as _, bail};
 use cryptbench_os::signals::{Raised, raise};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// How often to check for a signal while a program runs.
+/// Interval at which a signal is checked for while a program runs.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Set by SIGINT, SIGTERM and SIGHUP; these no longer end this process by themselves.
+/// Set by SIGINT, SIGTERM and SIGHUP, which then no longer end this process.
 pub struct Interrupted(Arc<AtomicBool>);
 
 impl Interrupted {
-    /// Watches from now on.
+    /// Watches for signals from now on.
     pub fn watch() -> anyhow::Result<Self> {
         let raised = Raised::default();
         raise(&raised, &Arc::default())?;
@@ -26,7 +26,7 @@ impl Interrupted {
     }
 
     /// # Errors
-    /// If a signal came.
+    /// If a signal has arrived.
     pub fn go_on(&self) -> anyhow::Result<()> {
         match self.0.load(Ordering::Relaxed) {
             true => bail!("interrupted"),
@@ -34,15 +34,15 @@ impl Interrupted {
         }
     }
 
-    /// Runs a program that prints little, and interrupts it if a signal arrives: not every signal reaches it
-    /// directly.
+    /// Runs a program that prints little, and interrupts it if a signal arrives, because not every signal
+    /// reaches it directly.
     pub fn output(&self, command: &mut Command) -> anyhow::Result<Output> {
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         Ok(self.wait(child.with_context(|| format!("{command:?}"))?, None)?.0)
     }
 
-    /// Like [`output`](Self::output), for a program that was started with pipes; also interrupts it `after`
-    /// this time, and returns when.
+    /// Like [`output`](Self::output), for a program that was started with pipes. Also interrupts it after the
+    /// time `after`, and returns when that happened.
     pub fn wait(
         &self,
         child: Child,

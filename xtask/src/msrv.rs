@@ -1,8 +1,8 @@
 //! `cargo xtask msrv`: checks that the oldest compiler named in the manifests builds the workspace.
 //!
-//! `cargo xtask tidy` covers what needs no other compiler: it checks that no dependency requires a
-//! newer one. Clippy's `incompatible_msrv` covers calls of the standard library. Only the language
-//! itself needs the oldest compiler.
+//! `cargo xtask tidy` checks without another compiler that no dependency requires a newer one. Clippy's
+//! `incompatible_msrv` checks calls to the standard library. Only the language itself must be checked with the
+//! oldest compiler.
 
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// Checks the workspace with the oldest compiler, which rustup downloads. Without it, prints
+/// Checks the workspace with the oldest compiler, which rustup downloads. If that is not possible, prints
 /// SKIPPED and the reason.
 pub fn run() -> anyhow::Result<()> {
     let metadata = metadata()?;
@@ -32,7 +32,7 @@ pub fn run() -> anyhow::Result<()> {
     }
     let status = Command::new("rustup")
         .args(["run", &oldest, "cargo", "check", "--workspace", "--all-features", "--locked"])
-        // Set by the cargo that runs this, for another compiler.
+        // The cargo that runs this command sets it for another compiler.
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO")
         .env_remove("RUSTC")
@@ -74,7 +74,7 @@ fn oldest(metadata: &Value) -> anyhow::Result<String> {
     said_by_all.context("none of the packages is ours")
 }
 
-/// Our packages: only these come from no registry.
+/// Our packages, which are the only ones without a registry.
 pub fn ours(metadata: &Value) -> anyhow::Result<impl Iterator<Item = &Value>> {
     Ok(packages(metadata)?.iter().filter(|p| p["source"].is_null()))
 }

@@ -30,8 +30,8 @@ const CONTENTS: &[&str] = &[
     "./usr/share/doc/cryptbench/changelog.Debian.gz",
 ];
 
-/// Creates the package of `binary` in `out`. The assets in crates/cli/Cargo.toml come from `stage`. `fast`
-/// compresses little. `arm64` says that the binary is one for 64-bit ARM, which runs under QEMU here.
+/// Creates the package of `binary` in `out`. The assets in crates/cli/Cargo.toml come from `stage`. `fast` uses
+/// less compression. `arm64` means that the binary is for 64-bit ARM, and runs under QEMU here.
 pub fn deb(binary: &Path, stage: &Path, out: &Path, fast: bool, arm64: bool) -> anyhow::Result<()> {
     staged(binary, stage, arm64)?;
     let status = Command::new(tools::CARGO_DEB.path()?)
@@ -74,7 +74,7 @@ fn staged(binary: &Path, stage: &Path, arm64: bool) -> anyhow::Result<()> {
         fs::canonicalize(binary).with_context(|| format!("there is no {}", binary.display()))?;
     let staged = stage.join("cryptbench");
     fs::copy(&binary, &staged)?;
-    // A development binary consists mostly of symbols. A release build has none left and does not
+    // A development binary consists mostly of symbols. A release build no longer contains any and does not
     // change.
     let strip = if arm64 { "aarch64-linux-gnu-strip" } else { "strip" };
     let _ = Command::new(strip).arg(&staged).status();
@@ -112,7 +112,7 @@ fn checked(package: &Path, arm64: bool) -> anyhow::Result<()> {
         bail!("the package lacks {missing:?}:\n{contents}");
     }
     let fields = said("dpkg-deb", &["--info", &package])?.unwrap_or_default();
-    // A static binary depends on nothing.
+    // A static binary does not depend on other packages.
     let needs = if arm64 { "Architecture: arm64" } else { "Depends: " };
     for field in ["Package: cryptbench", needs, "Description: ", "Section: utils"] {
         if !fields.contains(field) {
@@ -123,7 +123,7 @@ fn checked(package: &Path, arm64: bool) -> anyhow::Result<()> {
     let mut lintian = Command::new("lintian");
     lintian.args(["--fail-on", "error", "--allow-root"]);
     if arm64 {
-        // It is static on purpose, although lintian reports that as an error.
+        // It is static on purpose, but lintian reports that as an error.
         lintian.args(["--suppress-tags", "statically-linked-binary"]);
     }
     match lintian.arg(&package).status() {
@@ -147,7 +147,7 @@ fn said(program: &str, args: &[&str]) -> anyhow::Result<Option<String>> {
 mod tests {
     use super::*;
 
-    /// Manually installed packages have the version of their changelog.
+    /// The version in the changelog is that of manually installed packages.
     #[test]
     fn the_changelog_begins_with_this_version() {
         let root = crate::root();

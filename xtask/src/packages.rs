@@ -1,4 +1,4 @@
-//! Debian packages that tests and benchmarks use; installs them if this user may.
+//! Debian packages that tests and benchmarks use. Installs them if this user may.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,15 +9,15 @@ use crate::tools::said;
 
 /// A program or library that a test needs, and its package.
 pub struct Need {
-    /// A file that shows that it is installed.
+    /// A file whose existence shows that it is installed.
     pub file: &'static str,
     /// The Debian package.
     pub package: &'static str,
-    /// The user of the package.
+    /// What the package is used for.
     pub reason: &'static str,
 }
 
-/// Requirements of the tests beyond a Rust toolchain.
+/// What the tests require in addition to a Rust toolchain.
 pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/openssl", package: "openssl", reason: "OpenSSL's XTS as the oracle" },
     Need { file: "/usr/bin/chromium", package: "chromium", reason: "the report in a real browser" },
@@ -113,7 +113,7 @@ pub const FOR_TESTS: &[Need] = &[
     Need { file: "/usr/bin/setpriv", package: "util-linux", reason: "tests as an ordinary user" },
 ];
 
-/// Whether a requirement is met: its file exists, or a program with that name is elsewhere on the
+/// Whether a requirement is met: its file exists, or there is a program with the same name elsewhere on the
 /// path.
 fn is_there(need: &Need) -> bool {
     let file = Path::new(need.file);
@@ -126,16 +126,16 @@ fn is_there(need: &Need) -> bool {
     file.exists() || (is_program && on_path())
 }
 
-/// The address from which apt here gets the packages of an archive with this label: `Debian`, `Debian-Security`.
+/// The address from which apt gets the packages of an archive with this label: `Debian`, `Debian-Security`.
 ///
 /// # Errors
-/// apt is missing, or has none, as on a distribution other than Debian.
+/// If apt is missing or has no such archive, as on other distributions than Debian.
 pub fn mirror(label: &str) -> anyhow::Result<String> {
     let filter = format!("Label: {label}");
     let known = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", &filter];
     let mut found = said("apt-get", &known)?;
     if found.is_empty() {
-        // The labels are in its lists.
+        // The package lists contain the labels.
         said("apt-get", &["-qq", "update"])?;
         found = said("apt-get", &known)?;
     }
@@ -170,7 +170,7 @@ pub fn ensure(needs: &[Need]) -> Vec<String> {
                 .is_ok_and(|s| s.success())
         };
         if names.iter().any(|name| name.ends_with(":arm64")) {
-            // apt knows packages for another architecture once dpkg knows the architecture.
+            // apt finds packages for another architecture only if dpkg has that architecture.
             let _ = Command::new("dpkg").args(["--add-architecture", "arm64"]).status();
         }
         apt(&["-qq", "update"]);

@@ -1,7 +1,7 @@
 //! `cargo xtask prose`: checks spelling with typos, and the links of the pages with lychee.
 //!
-//! Links to other sites are not followed, so that a check of a change does not depend on them. A
-//! program that cannot be installed is skipped for the same reason.
+//! Links to other sites are not followed, so that checking a change does not depend on these sites. A program
+//! that cannot be installed is skipped for the same reason.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +35,7 @@ pub fn run() -> anyhow::Result<()> {
     }
 }
 
-/// Whether `name` finds no fault, or cannot be installed.
+/// Whether the program `name` finds no faults, or cannot be installed.
 fn check(name: &str, arguments: &[&str]) -> anyhow::Result<bool> {
     let program = match tools::from_pypi(name, Path::new(PACKAGES)) {
         Ok(program) => program,

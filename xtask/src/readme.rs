@@ -1,9 +1,9 @@
-//! `cargo xtask readme`: the transcripts in README.md and docs/, the records that they show, the options of `run`, the items
-//! of the studies, and what `volume` opens.
+//! `cargo xtask readme`: writes the generated parts of README.md and docs/: the transcripts and the records
+//! that they show, the options of `run`, the items of the studies, and the formats that `volume` opens.
 //!
-//! The tests that compare them with the program (`cli/tests/integration/transcripts.rs`,
+//! They are written by the tests that compare them with the program (`cli/tests/integration/transcripts.rs`,
 //! `cli/src/run/options_page.rs`, `cli/src/scripts_page.rs`, `cli/src/studies/items_page.rs`,
-//! `cli/src/volume/formats_page.rs`) write them.
+//! `cli/src/volume/formats_page.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-/// Records behind transcripts, by name.
+/// Records that transcripts show, by name.
 const FIXTURES: &str = "crates/cli/tests/fixtures";
 
 /// Replaces the home directory of the user who measured.
@@ -61,7 +61,7 @@ fn keep(record: &Path, fixture: &Path) -> anyhow::Result<()> {
         trial.measured.samples = None;
     }
     HOME.clone_into(&mut record.target.directory);
-    // One line per trial, so that changes of the fixture are readable.
+    // One trial per line, so that changes of the fixture are readable.
     let text = serde_json::to_string(&record)?.replace(r#",{"sequence":"#, ",\n{\"sequence\":");
     fs::write(fixture, text + "\n").with_context(|| format!("cannot write {}", fixture.display()))
 }

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 
 use crate::tools;
 
-/// The crates for use by others.
+/// The crates that other programs can use.
 const LIBRARIES: &[&str] =
     &["cryptbench-cipher", "cryptbench-kdf", "cryptbench-stats", "cryptbench-volume"];
 

@@ -103,10 +103,10 @@ fn dependencies(faults: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rows in the table of crates that do not belong to the product.
+/// Rows in the table of crates that are not part of the product.
 const OUTSIDE: &[&str] = &["xtask", "fuzz", "bench-peers"];
 
-/// The crates in the table of ARCHITECTURE.md, and the crates that each may use.
+/// The crates in the table of ARCHITECTURE.md, and for each the crates that it may use.
 fn crates_of<'p>(page: &'p str) -> BTreeMap<&'p str, BTreeSet<&'p str>> {
     let section = page.split("\n## ").find(|section| section.starts_with("The crates"));
     let rows = section.unwrap_or_default().lines().filter(|line| line.starts_with('`'));
@@ -142,7 +142,7 @@ fn sources(dir: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every module begins with a sentence about its purpose.
+/// Checks that every module starts with a sentence about its purpose.
 fn opening(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
     let text = fs::read_to_string(file)?;
     if !text.trim_start().starts_with("//! ") {
@@ -160,7 +160,7 @@ fn vague(file: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// `unsafe` is limited to SIMD kernels, the engines, the FUSE server, memory, a system call
+/// Checks that `unsafe` occurs only in SIMD kernels, the engines, the FUSE server, memory, a system call
 /// without a safe wrapper, and tests.
 fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
     const HOMES: &[&str] = &[
@@ -201,7 +201,7 @@ fn unsafety(file: &Path, faults: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every profile file is in the table of built-in profiles.
+/// Checks that every profile file is in the table of built-in profiles.
 fn profiles(faults: &mut Vec<String>) -> anyhow::Result<()> {
     let known: Vec<_> = cryptbench_load::Profile::builtin().iter().map(|(n, _)| *n).collect();
     for entry in fs::read_dir("crates/load/profiles")? {
@@ -214,7 +214,7 @@ fn profiles(faults: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every adapter module has a line in the list of systems.
+/// Checks that every adapter module has a line in the list of systems.
 fn adapters(faults: &mut Vec<String>) -> anyhow::Result<()> {
     let registry = fs::read_to_string("crates/system/src/adapter/mod.rs")?;
     for entry in fs::read_dir("crates/system/src/adapter")? {

@@ -1,4 +1,4 @@
-//! Programs that these commands install for themselves, with cargo or pip, below the target directory.
+//! Programs that these commands install for their own use, with cargo or pip, below the target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 /// The output of a successful program, without trailing white space.
 ///
 /// # Errors
-/// It cannot be started, or its error output when it failed.
+/// If it cannot be started; its error output if it fails.
 pub fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
     let done = Command::new(program).args(args).output();
     let done = done.with_context(|| format!("cannot start {program}"))?;
@@ -19,7 +19,7 @@ pub fn said(program: &str, args: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&done.stdout).trim_end().to_owned())
 }
 
-/// The directory in which they are installed.
+/// The directory in which these programs are installed.
 const TOOLS: &str = "target/tools";
 
 /// A program that cargo installs. Its speed does not matter, so it is built in the fastest way.
@@ -29,7 +29,7 @@ pub struct Tool {
     settings: &'static [(&'static str, &'static str)],
 }
 
-/// No one debugs them.
+/// Without debugging information, because nobody debugs these programs.
 const QUICKLY_BUILT: &[(&str, &str)] = &[("CARGO_PROFILE_DEV_DEBUG", "false")];
 
 pub const CARGO_DEB: Tool =
@@ -68,7 +68,7 @@ impl Tool {
         }
         let tools = std::path::absolute(TOOLS)?;
         if std::env::var_os("CRYPTBENCH_OFFLINE").is_some() {
-            // A test of the package recognises these words and reports that it is skipped.
+            // A test of the package recognises this text and reports that it was skipped.
             bail!("there is no {name} (cargo install {name} --locked)");
         }
         println!("cargo install {name} --locked --root {}", tools.display());
@@ -90,7 +90,7 @@ impl Tool {
 /// The path of cargo-nextest.
 ///
 /// # Errors
-/// It is not installed, or cannot be installed if `may_install`.
+/// If it is not installed and, with `may_install`, cannot be installed.
 pub fn cargo_nextest(may_install: bool) -> anyhow::Result<PathBuf> {
     const NAME: &str = "cargo-nextest";
     if !may_install {
@@ -99,11 +99,11 @@ pub fn cargo_nextest(may_install: bool) -> anyhow::Result<PathBuf> {
     from_pypi(NAME, Path::new("xtask/nextest.txt"))
 }
 
-/// The path of a program that PyPI distributes as a binary, because compiling it takes minutes. pip
-/// installs it if it is missing. `packages` has its version and the accepted hashes.
+/// The path of a program that PyPI distributes as a binary, because compiling it takes minutes. pip installs it
+/// if it is missing. `packages` contains its version and the accepted hashes.
 ///
 /// # Errors
-/// It cannot be installed. With `CRYPTBENCH_OFFLINE` in the environment, nothing is installed.
+/// If it cannot be installed. With `CRYPTBENCH_OFFLINE` in the environment, nothing is installed.
 pub fn from_pypi(name: &str, packages: &Path) -> anyhow::Result<PathBuf> {
     if let Some(found) = find(name)? {
         return Ok(found);
@@ -129,7 +129,7 @@ pub fn from_pypi(name: &str, packages: &Path) -> anyhow::Result<PathBuf> {
     find(name)?.with_context(|| format!("{name} was installed, but is not in {TOOLS}"))
 }
 
-/// A program on the path, among cargo's, or among our own.
+/// A program on the path, among cargo's programs, or among our own.
 fn find(name: &str) -> anyhow::Result<Option<PathBuf>> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
@@ -140,7 +140,7 @@ fn find(name: &str) -> anyhow::Result<Option<PathBuf>> {
     Ok(places.find(|path| path.is_file()))
 }
 
-/// The line of cargo's output with the reason of the failure.
+/// The line of cargo's output that states the reason of the failure.
 pub fn reason(said: &str) -> &str {
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().next().unwrap_or("cargo gives no reason");

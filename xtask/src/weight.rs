@@ -1,4 +1,4 @@
-//! `cargo xtask weight`: how much there is to read, to download, to build and to distribute, compared with
+//! `cargo xtask weight`: measures how much there is to read, download, build and distribute, compared with
 //! another commit.
 
 use std::fs;

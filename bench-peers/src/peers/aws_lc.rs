@@ -1,4 +1,4 @@
-//! AWS-LC, linked: its AES-XTS has kernels for AVX-512 with VAES.
+//! AWS-LC, which is linked. Its AES-XTS has kernels for AVX-512 with VAES.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::rc::Rc;
@@ -24,7 +24,7 @@ impl Peer for AwsLc {
     }
 
     fn version(&self) -> String {
-        // SAFETY: 0 asks for the version text, which is static.
+        // SAFETY: 0 selects the version text, which is static.
         let text = unsafe { CStr::from_ptr(aws_lc_sys::OpenSSL_version(0)) };
         text.to_string_lossy().into_owned()
     }
@@ -39,7 +39,7 @@ impl Peer for AwsLc {
             return Ok(None);
         }
         anyhow::ensure!(key.len() == 64, "a key of {} bytes", key.len());
-        // SAFETY: the getter takes nothing; cipher, functions and key length belong together.
+        // SAFETY: the getter has no arguments; the cipher, the functions and the key length belong together.
         let keyed = unsafe {
             let cipher = aws_lc_sys::EVP_aes_256_xts().cast();
             evp::Keyed::new(Rc::clone(&self.functions), cipher, key, direction)?
@@ -49,12 +49,12 @@ impl Peer for AwsLc {
 }
 
 unsafe extern "C" fn new() -> *mut c_void {
-    // SAFETY: it takes nothing.
+    // SAFETY: the function has no arguments.
     unsafe { aws_lc_sys::EVP_CIPHER_CTX_new().cast() }
 }
 
 unsafe extern "C" fn free(context: *mut c_void) {
-    // SAFETY: the caller passes a context of `new`.
+    // SAFETY: the caller passes a context that `new` returned.
     unsafe { aws_lc_sys::EVP_CIPHER_CTX_free(context.cast()) }
 }
 
@@ -66,7 +66,7 @@ unsafe extern "C" fn init(
     iv: *const u8,
     encrypt: c_int,
 ) -> c_int {
-    // SAFETY: the caller passes what the function asks for, behind opaque pointers.
+    // SAFETY: the caller passes the arguments that the function requires, as opaque pointers.
     unsafe {
         aws_lc_sys::EVP_CipherInit_ex(
             context.cast(),
@@ -86,6 +86,6 @@ unsafe extern "C" fn update(
     input: *const u8,
     len: c_int,
 ) -> c_int {
-    // SAFETY: the caller passes what the function asks for, behind an opaque pointer.
+    // SAFETY: the caller passes the arguments that the function requires, with an opaque pointer.
     unsafe { aws_lc_sys::EVP_CipherUpdate(context.cast(), output, written, input, len) }
 }

@@ -1,4 +1,4 @@
-//! Botan by the C interface of its shared library.
+//! Botan, through the C interface of its shared library.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -37,14 +37,15 @@ struct Functions {
 pub struct Botan(Rc<Functions>);
 
 impl Botan {
-    /// Loads version 3 or else version 2.
+    /// Loads version 3 or, failing that, version 2.
     pub fn load() -> anyhow::Result<Self> {
-        // Names from the newest; the C interface used here is the same in all.
+        // The newest name comes first; the part of the C interface that is used here is the same in all
+        // versions.
         let names: Vec<_> = (0..16).rev().map(|minor| format!("libbotan-3.so.{minor}")).collect();
         let mut names: Vec<_> = names.iter().map(String::as_str).collect();
         names.push("libbotan-2.so.19");
         let library = open(&names)?;
-        // SAFETY: the types are those of <botan/ffi.h>; the library is kept with the pointers.
+        // SAFETY: the types are those of <botan/ffi.h>; the library stays loaded as long as the pointers exist.
         unsafe {
             Ok(Self(Rc::new(Functions {
                 init: *library.get(b"botan_cipher_init")?,
@@ -65,7 +66,7 @@ impl Peer for Botan {
     }
 
     fn version(&self) -> String {
-        // SAFETY: it returns static text.
+        // SAFETY: the function returns static text.
         unsafe { CStr::from_ptr((self.0.version)()) }.to_string_lossy().into_owned()
     }
 
@@ -86,12 +87,12 @@ impl Peer for Botan {
         };
         let mut handle = ptr::null_mut();
         let flags = u32::from(direction == Direction::Decrypt);
-        // SAFETY: the handle is written before it is read; the name ends in a zero byte.
+        // SAFETY: the handle is written before it is read; the name ends with a zero byte.
         if unsafe { (self.0.init)(&raw mut handle, name.as_ptr(), flags) } != 0 {
             return Ok(None); // not in this version or build
         }
         let keyed = Keyed { functions: Rc::clone(&self.0), handle };
-        // SAFETY: the handle is live, the length is that of the slice.
+        // SAFETY: the handle is live, and the length is that of the slice.
         let error = unsafe { (self.0.set_key)(handle, key.as_ptr(), key.len()) };
         ensure!(error == 0, "botan_cipher_set_key: error {error}");
         Ok(Some(Box::new(keyed)))
@@ -110,8 +111,8 @@ impl Contender for Keyed {
         each_unit(unit, data, |tweak, bytes| {
             let (start, len) = (bytes.as_mut_ptr(), bytes.len());
             let (mut written, mut consumed) = (0, 0);
-            // SAFETY: the handle is keyed; lengths are those of the slices. A final update copies its
-            // input before it writes, so both may be one.
+            // SAFETY: the handle is keyed; the lengths are those of the slices. A final update copies its input
+            // before it writes, so input and output may be the same.
             let error = unsafe {
                 (functions.start)(handle, tweak.as_ptr(), tweak.len())
                     | (functions.update)(
@@ -133,7 +134,7 @@ impl Contender for Keyed {
 
 impl Drop for Keyed {
     fn drop(&mut self) {
-        // SAFETY: the handle is live and destroyed once.
+        // SAFETY: the handle is live and is destroyed once.
         unsafe { (self.functions.destroy)(self.handle) };
     }
 }

@@ -1,4 +1,4 @@
-//! The EVP interface, which OpenSSL and AWS-LC share: functions behind pointers, one context per key.
+//! The EVP interface, which OpenSSL and AWS-LC share: function pointers, and one context per key.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -8,7 +8,7 @@ use anyhow::ensure;
 
 use crate::contender::{Contender, Direction, each_unit};
 
-/// The functions. Types behind pointers are opaque.
+/// The functions. The types behind pointers are opaque.
 pub struct Functions {
     /// `EVP_CIPHER_CTX_new`
     pub new: unsafe extern "C" fn() -> *mut c_void,
@@ -27,7 +27,7 @@ pub struct Functions {
     pub update: unsafe extern "C" fn(*mut c_void, *mut u8, *mut c_int, *const u8, c_int) -> c_int,
 }
 
-/// A keyed context. `K` is what must stay loaded while the functions are in use.
+/// A keyed context. `K` is the library, which must stay loaded while the functions are in use.
 pub struct Keyed<K> {
     functions: Rc<(Functions, K)>,
     context: *mut c_void,
@@ -37,7 +37,7 @@ impl<K> Keyed<K> {
     /// Keys `cipher` with `key`.
     ///
     /// # Safety
-    /// `cipher` must come from the library of `functions`, and its key must be as long as `key`.
+    /// `cipher` must come from the library of `functions`, and its key length must be that of `key`.
     pub unsafe fn new(
         functions: Rc<(Functions, K)>,
         cipher: *const c_void,
@@ -45,13 +45,13 @@ impl<K> Keyed<K> {
         direction: Direction,
     ) -> anyhow::Result<Self> {
         ensure!(!cipher.is_null(), "the library has no such cipher");
-        // SAFETY: it takes nothing; the result is checked.
+        // SAFETY: the function has no arguments, and its result is checked.
         let context = unsafe { (functions.0.new)() };
         ensure!(!context.is_null(), "EVP_CIPHER_CTX_new failed");
         let keyed = Self { functions, context };
         let encrypt = c_int::from(direction == Direction::Encrypt);
-        // SAFETY: the context is live; cipher and key fit by this function's contract; engine and IV
-        // may be null.
+        // SAFETY: the context is live; the cipher and the key match by this function's contract; the engine and
+        // the IV may be null.
         let done = unsafe {
             (keyed.functions.0.init)(
                 context,
@@ -81,8 +81,8 @@ impl<K> Contender for Keyed<K> {
         each_unit(unit, data, |tweak, bytes| {
             let start = bytes.as_mut_ptr();
             let mut written = 0;
-            // SAFETY: the context is keyed; null cipher and key keep those; the IV has the 16 bytes
-            // of XTS; `bytes` is `len` long and may be input and output at once.
+            // SAFETY: the context is keyed; null for cipher and key keeps the present ones; the IV has the 16
+            // bytes that XTS needs; `bytes` has the length `len`, and may be both input and output.
             let done = unsafe {
                 let (null, engine) = (ptr::null(), ptr::null_mut());
                 (functions.init)(context, null, engine, ptr::null(), tweak.as_ptr(), -1) == 1

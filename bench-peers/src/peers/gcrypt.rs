@@ -1,4 +1,4 @@
-//! libgcrypt by its shared library.
+//! libgcrypt, loaded as a shared library.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -29,16 +29,16 @@ struct Functions {
 pub struct Gcrypt(Rc<Functions>);
 
 impl Gcrypt {
-    /// Loads it, without the hardware features that `GCRYPT_DISABLE_HWF` lists (its own names, with
-    /// colons between them).
+    /// Loads libgcrypt without the hardware features that `GCRYPT_DISABLE_HWF` lists (libgcrypt's names,
+    /// separated by colons).
     pub fn load() -> anyhow::Result<Self> {
         const DISABLE_SECMEM: c_int = 37;
         const INITIALIZATION_FINISHED: c_int = 38;
         const DISABLE_HWF: c_int = 63;
         let library = open(&["libgcrypt.so.20"])?;
-        // SAFETY: types and numbers are those of <gcrypt.h>; the library is kept with the pointers;
-        // features are disabled first and initialisation comes before anything else, as the manual's
-        // section 2.4 wants it. Each command gets the argument that it reads.
+        // SAFETY: the types and numbers are those of <gcrypt.h>; the library stays loaded as long as the
+        // pointers exist; features are disabled first, and initialisation precedes everything else, as required
+        // by section 2.4 of the manual. Each command receives the argument that it reads.
         unsafe {
             let control: unsafe extern "C" fn(c_int, ...) -> c_uint =
                 *library.get(b"gcry_control")?;
@@ -53,7 +53,7 @@ impl Gcrypt {
                 _library: library,
             };
             if let Ok(names) = std::env::var("GCRYPT_DISABLE_HWF") {
-                // A version that does not know AVX-512 does not use it either.
+                // A version that does not know AVX-512 does not use it.
                 let may_be_unknown = names == "intel-avx512";
                 let text = CString::new(names).context("GCRYPT_DISABLE_HWF")?;
                 let refused = control(DISABLE_HWF, text.as_ptr(), ptr::null::<c_char>());
@@ -74,7 +74,7 @@ impl Peer for Gcrypt {
     }
 
     fn version(&self) -> String {
-        // SAFETY: without a wanted version it returns its own as static text.
+        // SAFETY: without a required version, the function returns its own as static text.
         let text = unsafe { CStr::from_ptr((self.0.check_version)(ptr::null())) };
         text.to_string_lossy().into_owned()
     }
@@ -102,7 +102,7 @@ impl Peer for Gcrypt {
             return Ok(None); // built without this algorithm
         }
         let keyed = Keyed { functions: Rc::clone(&self.0), handle, direction };
-        // SAFETY: the handle is open, the length is that of the slice.
+        // SAFETY: the handle is open, and the length is that of the slice.
         let refused = unsafe { (self.0.set_key)(handle, key.as_ptr(), key.len()) };
         ensure!(refused == 0, "gcry_cipher_setkey: error {refused}");
         Ok(Some(Box::new(keyed)))
@@ -123,8 +123,8 @@ impl Contender for Keyed {
             Direction::Decrypt => functions.decrypt,
         };
         each_unit(unit, data, |tweak, bytes| {
-            // SAFETY: the handle is open and keyed; lengths are those of the slices; no input means
-            // in place.
+            // SAFETY: the handle is open and keyed; the lengths are those of the slices; without an input, the
+            // function works in place.
             let refused = unsafe {
                 (functions.set_iv)(handle, tweak.as_ptr(), tweak.len())
                     | transform(handle, bytes.as_mut_ptr(), bytes.len(), ptr::null(), 0)
@@ -137,7 +137,7 @@ impl Contender for Keyed {
 
 impl Drop for Keyed {
     fn drop(&mut self) {
-        // SAFETY: the handle is open and closed once.
+        // SAFETY: the handle is open and is closed once.
         unsafe { (self.functions.close)(self.handle) }
     }
 }

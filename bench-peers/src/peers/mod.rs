@@ -1,4 +1,4 @@
-//! The libraries to compare with: each by a small adapter that keys its XTS.
+//! The libraries to compare with. A small adapter for each keys its XTS.
 
 #[cfg(feature = "aws-lc")]
 mod aws_lc;
@@ -18,14 +18,14 @@ pub trait Peer {
     /// Its name in tables.
     fn name(&self) -> &'static str;
 
-    /// The version, as the library itself tells it.
+    /// The version that the library reports.
     fn version(&self) -> String;
 
-    /// Its XTS of the registry's `cipher` under `key` (data key, then tweak key). `None` where it
-    /// does not offer that cipher.
+    /// The library's XTS for the registry's `cipher` under `key` (data key, then tweak key). `None` if the
+    /// library does not support that cipher.
     ///
     /// # Errors
-    /// The library offers the cipher but refused the key.
+    /// If the library supports the cipher but rejects the key.
     fn keyed(
         &self,
         cipher: &str,
@@ -34,7 +34,7 @@ pub trait Peer {
     ) -> anyhow::Result<Option<Box<dyn Contender>>>;
 }
 
-/// Every peer of this machine, and why the others are not among them.
+/// Every peer on this machine, and why others are missing.
 pub fn load() -> (Vec<Box<dyn Peer>>, Vec<String>) {
     let mut here: Vec<Box<dyn Peer>> = vec![
         Box::new(rustcrypto::RustCrypto::one_by_one()),
@@ -59,7 +59,7 @@ pub fn load() -> (Vec<Box<dyn Peer>>, Vec<String>) {
 fn open(names: &[&str]) -> anyhow::Result<Library> {
     let mut last = None;
     for name in names {
-        // SAFETY: the constructors of these libraries only set up their own state.
+        // SAFETY: the constructors of these libraries only set up the libraries' own state.
         match unsafe { Library::new(*name) } {
             Ok(library) => return Ok(library),
             Err(error) => last = Some(error),

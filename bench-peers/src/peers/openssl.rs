@@ -1,4 +1,4 @@
-//! OpenSSL 3 by its shared library.
+//! OpenSSL 3, loaded as a shared library.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::rc::Rc;
@@ -19,11 +19,11 @@ pub struct OpenSsl {
 }
 
 impl OpenSsl {
-    /// Loads it.
+    /// Loads libcrypto.
     pub fn load() -> anyhow::Result<Self> {
         let library = open(&["libcrypto.so.3"])?;
-        // SAFETY: the types are those of <openssl/evp.h> and <openssl/crypto.h>; the library is kept
-        // with the pointers.
+        // SAFETY: the types are those of <openssl/evp.h> and <openssl/crypto.h>; the library stays loaded as
+        // long as the pointers exist.
         unsafe {
             let functions = evp::Functions {
                 new: *library.get(b"EVP_CIPHER_CTX_new")?,
@@ -47,7 +47,7 @@ impl Peer for OpenSsl {
     }
 
     fn version(&self) -> String {
-        // SAFETY: 0 asks for the version text, which is static.
+        // SAFETY: 0 selects the version text, which is static.
         let text = unsafe { CStr::from_ptr((self.version)(0)) };
         text.to_string_lossy().into_owned()
     }
@@ -64,7 +64,7 @@ impl Peer for OpenSsl {
             _ => return Ok(None),
         };
         anyhow::ensure!(key.len() == key_bytes, "a key of {} bytes", key.len());
-        // SAFETY: the getter takes nothing; cipher, functions and key length belong together.
+        // SAFETY: the getter has no arguments; the cipher, the functions and the key length belong together.
         let keyed =
             unsafe { evp::Keyed::new(Rc::clone(&self.functions), cipher(), key, direction)? };
         Ok(Some(Box::new(keyed)))

@@ -1,4 +1,5 @@
-//! The RustCrypto block ciphers: with the `xts-mode` crate, and with an XTS that feeds them whole units.
+//! The RustCrypto block ciphers: with the `xts-mode` crate, and with an XTS implementation that processes whole
+//! data units.
 
 use aes::cipher::consts::U16;
 use aes::cipher::{Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, KeyInit};
@@ -7,10 +8,10 @@ use xts_mode::{Xts128, get_tweak_default};
 use super::Peer;
 use crate::contender::{Contender, Direction, each_unit};
 
-/// The block ciphers under one of two modes.
+/// The block ciphers in one of two modes.
 ///
-/// `xts-mode` encrypts block after block, so that the kernels for several blocks lie idle. What the
-/// block ciphers can do shows only with a mode that uses them; such a one is below.
+/// `xts-mode` encrypts one block after another, so the kernels for several blocks are not used. The speed of
+/// the block ciphers shows only with a mode that uses these kernels, such as the one below.
 pub struct RustCrypto {
     name: &'static str,
     batched: bool,
@@ -22,7 +23,7 @@ impl RustCrypto {
         Self { name: "RustCrypto xts-mode", batched: false }
     }
 
-    /// The XTS below.
+    /// The XTS implementation below.
     pub fn batched() -> Self {
         Self { name: "RustCrypto batched", batched: true }
     }
@@ -80,7 +81,7 @@ impl Peer for RustCrypto {
     }
 }
 
-/// The version of the crate `name` that this program was built with.
+/// The version of the crate `name` with which this program was built.
 fn locked_version(name: &str) -> Option<&'static str> {
     let mut lines = include_str!("../../Cargo.lock").lines();
     lines.find(|line| *line == format!("name = \"{name}\""))?;
@@ -109,7 +110,7 @@ struct Batched<C> {
     data: C,
     tweak: C,
     direction: Direction,
-    /// The masks of one data unit, kept between units to spare the allocation.
+    /// The masks of one data unit, reused for the next one to avoid an allocation.
     masks: Vec<u128>,
 }
 

@@ -1,4 +1,4 @@
-//! `cargo xtask bench aa`: compares plain with plain in many runs, in one place or in two.
+//! `cargo xtask bench aa`: compares plain with plain in many runs, in one directory or in two.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -50,7 +50,8 @@ struct Tally {
     /// Runs that claim no difference in any workload.
     good: u32,
     cells: usize,
-    /// Cells whose interval excludes equality: the claims of a test without a noise floor and without Holm's correction.
+    /// Number of cells whose interval excludes equality: what a test without a noise floor and without Holm's
+    /// correction would claim.
     unequal: usize,
 }
 

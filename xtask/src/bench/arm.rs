@@ -1,9 +1,10 @@
-//! `cargo xtask bench arm`: instructions and estimated cycles of each byte on 64-bit ARM, for our ciphers and those of other
-//! libraries in the same way.
+//! `cargo xtask bench arm`: instructions and estimated cycles per byte on 64-bit ARM, for our ciphers and those
+//! of other libraries.
 //!
 //! QEMU logs the executed instructions. The last of three passes over a buffer, which is between two calls of
-//! `sched_yield`, is counted, and its instructions go through LLVM's model of a CPU in the order in which they
-//! ran. The model knows ports and latencies, and treats branches as predicted and memory as cached.
+//! `sched_yield`, is counted. LLVM's model of a CPU then processes its instructions in the order in which they
+//! ran. The model includes ports and latencies, and assumes that all branches are predicted and all memory is
+//! cached.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write as _};
@@ -22,7 +23,7 @@ pub struct Options {
     /// Only ciphers whose name contains this
     #[arg(long, default_value = "")]
     cipher: String,
-    /// Bytes of the buffer: whole data units
+    /// Size of the buffer in bytes: whole data units
     #[arg(long, default_value_t = 16384)]
     bytes: usize,
 }
@@ -44,7 +45,7 @@ const NEEDS: &[Need] = &[
     Need { file: MCA, package: "llvm-22", reason: "models of processors" },
 ];
 
-/// CPUs by LLVM's names, each with its own model: Cortex-A72 to A78 use that of Cortex-A57.
+/// CPUs by LLVM's names, each with a separate model. Cortex-A72 to A78 use the model of Cortex-A57.
 const MODELS: [&str; 2] = ["neoverse-n1", "cortex-a57"];
 
 const CIPHERS: [&str; 5] =
@@ -110,7 +111,7 @@ fn build() -> anyhow::Result<PathBuf> {
 struct Pass {
     /// The kernel, or the library's version.
     code: String,
-    /// The words of the instructions, in the order of execution.
+    /// The instruction words, in the order of execution.
     instructions: Vec<u32>,
 }
 
@@ -141,7 +142,7 @@ fn trace(
         return Ok(None);
     }
     let code = String::from_utf8_lossy(&done.stdout).trim().to_owned();
-    // Between the last two calls.
+    // The instructions between the last two calls.
     let [.., instructions, _] = &trace.parts[..] else { bail!("{who}: too few passes") };
     Ok(Some(Pass { code, instructions: instructions.clone() }))
 }
@@ -153,7 +154,7 @@ struct Trace {
     blocks: HashMap<u64, Vec<u32>>,
     /// The block that is being listed.
     listed: Option<u64>,
-    /// The instructions executed before the first call of `sched_yield`, and after each.
+    /// The instructions executed before the first call of `sched_yield`, and after each call.
     parts: Vec<Vec<u32>>,
 }
 
@@ -247,7 +248,7 @@ mod tests {
             "0x00000014:  d65f03c0  ret      ",
             "",
             "Trace 0: 0x7f00 [0000000000001001/0000000000000010/00000001/00000200] start",
-            // QEMU prints six registers for a call whose arguments it does not know.
+            // QEMU prints six registers for a system call whose arguments it does not know.
             "12 sched_yield(1,90,-32,3,4,5) = 0",
             "Trace 0: 0x7f00 [0000000000001001/0000000000000010/00000001/00000200] start",
             "Trace 0: 0x7f00 [0000000000001001/0000000000000010/00000001/00000200] start",

@@ -15,16 +15,16 @@ pub struct Options {
     /// Only ciphers whose name contains this
     #[arg(long, default_value = "")]
     cipher: String,
-    /// Highest tier of our kernels: soft, aesni, avx2 or avx512; lower ones are shown as well
+    /// Highest tier of our kernels: soft, aesni, avx2 or avx512; lower tiers are shown as well
     #[arg(long, default_value = "avx512")]
     tier: String,
-    /// As on a CPU without AVX-512: our tier avx2, and the peers' masked in their own ways
+    /// Measure as on a CPU without AVX-512: our tier avx2, and the peers with their own settings to disable it
     #[arg(long, conflicts_with = "tier")]
     no_avx512: bool,
-    /// Everything measured, as JSON
+    /// Print all measurements as JSON
     #[arg(long)]
     json: bool,
-    /// A row for each of our kernels, as CSV: docs/benchmarks/ciphers.csv
+    /// Print a row for each of our kernels as CSV: docs/benchmarks/ciphers.csv
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     /// Leave out AWS-LC, which is built from source
@@ -33,7 +33,7 @@ pub struct Options {
 }
 
 /// The settings that disable AVX-512 (F, DQ, IFMA, CD, BW, VL) in OpenSSL and AWS-LC, and in libgcrypt. Botan 2
-/// has none in the compared ciphers, and RustCrypto's AES uses 256 bits.
+/// does not use AVX-512 in the compared ciphers, and RustCrypto's AES uses 256 bits.
 const MASKS: [(&str, &str); 2] =
     [("OPENSSL_ia32cap", ":~0xd0230000"), ("GCRYPT_DISABLE_HWF", "intel-avx512")];
 

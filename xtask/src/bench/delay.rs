@@ -1,7 +1,8 @@
-//! `cargo xtask bench delay`: compares the known cost of a layer with the cost that runs find.
+//! `cargo xtask bench delay`: compares the known cost of a layer with the cost that runs measure.
 //!
-//! Storage, even memory, responds more slowly after a pause, so compared with plain storage a layer costs more
-//! than its delay. Two layers that both wait a base time see the same storage; their difference is known.
+//! Storage, even memory, responds more slowly after a pause. Compared with plain storage, a layer therefore
+//! costs more than its delay. Two layers that both wait for a base time use storage in the same state, so their
+//! difference is known.
 
 use std::process::Command;
 
@@ -12,7 +13,7 @@ use cryptbench_stats::{Coefficient, CostModel, SizePoint};
 
 use super::{build_release, machine};
 
-/// The known costs: seconds per request and per byte, as in `crates/system/src/adapter/delay.rs`.
+/// The known costs in seconds, per request and per byte, as in `crates/system/src/adapter/delay.rs`.
 const COSTS: [(&str, &str, f64, f64); 3] = [
     ("20us", "0.5ns", 20e-6, 0.5e-9),
     ("50us", "0.2ns", 50e-6, 0.2e-9),
@@ -110,7 +111,7 @@ fn holds(found: &Coefficient, truth: f64) -> bool {
     (found.low..=found.high).contains(&truth)
 }
 
-/// The arm that waits only for the base, and the one that additionally waits for A and B.
+/// The arm that waits only for the base time, and the one that also waits for A and B.
 fn layers(record: &Record) -> anyhow::Result<[&str; 2]> {
     let mut delays = record.plan.arms.iter().filter(|arm| arm.system == "delay");
     let [base, layer] = [delays.next(), delays.next()];

@@ -1,4 +1,5 @@
-//! The time and memory needed to pool and collect a fleet's records, and whether both grow in proportion.
+//! Measures the time and memory needed to pool and collect a fleet's records, and whether both grow in
+//! proportion to their number.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{build_release, machine, version};
 
-/// Promised limits for the largest number of records, in seconds and MiB, for report and collection together.
+/// Promised limits for the largest number of records: seconds, and MiB, for report and collection together.
 const PROMISED: (f64, u64) = (120.0, 2048);
-/// Time per record may grow by this factor from the smallest number to the largest: the noise of the machine.
+/// Time per record may grow by this factor from the smallest number of records to the largest, because the
+/// machine is noisy.
 const GROWTH: f64 = 1.5;
 
 #[derive(clap::Args)]
@@ -107,8 +109,8 @@ fn emulated(binary: &Path, place: &Path) -> anyhow::Result<Record> {
     Ok(cryptbench_record::read(&file)?)
 }
 
-/// Writes the record of machine `number`: every workload and arm faster or slower by a specific share, on one
-/// of four CPU models and three disk models. Returns its bytes.
+/// Writes the record of machine `number`: every workload and arm is faster or slower by a specific factor, on
+/// one of four CPU models and three disk models. Returns its size in bytes.
 fn make(base: &Record, number: usize, fleet: &Path) -> anyhow::Result<u64> {
     let mut random = ChaCha8Rng::seed_from_u64(number as u64);
     let mut record = base.clone();

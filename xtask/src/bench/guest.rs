@@ -14,11 +14,11 @@ use crate::packages::{self, Need};
 
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// What boots it.
+/// The settings for the guest.
 pub struct Boot<'a> {
     /// The emulator, if not Debian's.
     pub qemu: Option<&'a Path>,
-    /// Programs of the host that it needs, and their packages.
+    /// Programs of the host that the guest needs, and their packages.
     pub needs: &'a [(&'static str, &'static str)],
     /// Programs in its `/bin`, in addition to this one as `xtask`.
     pub programs: Vec<(&'a str, &'a Path)>,
@@ -33,7 +33,7 @@ pub struct Boot<'a> {
 }
 
 impl Boot<'_> {
-    /// Runs a command there and prints its output.
+    /// Runs a command in the guest and prints its output.
     pub fn run(self, command: &str) -> anyhow::Result<()> {
         if !cfg!(target_arch = "x86_64") {
             bail!("the guest's kernel is for x86 only");
@@ -74,7 +74,7 @@ impl Boot<'_> {
         let here = std::env::current_dir()?;
         let script =
             format!("mkdir -p '{}'\nmount -t ext4 /dev/vda /mnt\n{command}\n", here.display());
-        // The kernel's messages begin with the time.
+        // The kernel's messages start with a time.
         let mut say = |line: &str| {
             if !line.starts_with("[ ") {
                 println!("{line}");

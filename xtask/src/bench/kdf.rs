@@ -99,7 +99,7 @@ fn link(source: &Path, library: &Path) -> anyhow::Result<()> {
             objects.push(path);
         }
     }
-    // The objects were not compiled for a library, so their symbols are bound to each other.
+    // The objects were not compiled for a library, so their symbols are bound to one another.
     let status = Command::new("gcc")
         .args(["-shared", "-Wl,-Bsymbolic", "-o"])
         .arg(library)

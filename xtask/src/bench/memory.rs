@@ -15,7 +15,7 @@ use crate::interrupted::Interrupted;
 /// Promised limits for the largest process of a run, and for all processes of a mount, in KiB.
 const PROMISED: (u64, u64) = (64 << 10, 96 << 10);
 
-/// Bytes that are written through the mount and read again.
+/// Number of bytes that are written through the mount and then read.
 const BYTES: usize = 256 << 20;
 
 #[derive(clap::Args)]
@@ -62,7 +62,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same in a guest, where the run's own mount and `volume mount` are ublk devices.
+/// The same in a guest, in which the run's own mount and `volume mount` use ublk devices.
 fn in_guest(options: &Options, binary: &Path) -> anyhow::Result<()> {
     let work = guest::work()?;
     let boot = guest::Boot {

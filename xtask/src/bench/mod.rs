@@ -22,7 +22,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 
-/// The median of measured values; NaN without any.
+/// The median of measured values; NaN if there are none.
 pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     cryptbench_stats::median(&values.into_iter().collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
@@ -94,7 +94,7 @@ pub(crate) fn build_release(arguments: &[&str]) -> anyhow::Result<PathBuf> {
     std::path::absolute(Path::new(&target).join("release")).context("no such directory")
 }
 
-/// The information that must accompany a figure: the machine and the versions.
+/// The information that must accompany a figure: the machine and the versions of programs.
 pub(crate) fn machine() -> String {
     let read = |p: &str| std::fs::read_to_string(p).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");

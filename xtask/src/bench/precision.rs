@@ -1,5 +1,5 @@
-//! `cargo xtask bench precision`: how long a run takes to reach the requested precision, on fast, usual and
-//! slow storage.
+//! `cargo xtask bench precision`: measures how long a run takes to reach the requested precision, on fast,
+//! typical and slow storage.
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -11,7 +11,7 @@ use super::engine::LoopOverRam;
 use super::{build_release, machine};
 use crate::interrupted::Interrupted;
 
-/// Size of the loop device in MiB: the scratch region of a default run and additional room.
+/// Size of the loop device in MiB: the scratch region of a default run, with additional space.
 const RAM_MIB: u64 = 1280;
 
 #[derive(clap::Args)]

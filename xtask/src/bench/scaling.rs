@@ -1,5 +1,5 @@
-//! `cargo xtask bench scaling`: the throughput of one processor and of several, and their ratio as a part of perfect
-//! scaling, for ciphers, key derivation and a mount, interleaved.
+//! `cargo xtask bench scaling`: the throughput with one CPU and with several, and their ratio as a share of
+//! perfect scaling, for ciphers, key derivation and a mount, interleaved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::packages::{self, Need};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Rounds; each measures everything with one processor and with several
+    /// Rounds; each measures everything with one CPU and with several
     #[arg(long, default_value_t = 7)]
     rounds: usize,
-    /// How many processors are compared with one [default: all]
+    /// Number of CPUs to compare with one [default: all]
     #[arg(long)]
     cpus: Option<usize>,
     /// Ciphers
@@ -34,7 +34,7 @@ pub struct Options {
     /// Seconds of each measurement of the mount
     #[arg(long, default_value_t = 0.5)]
     seconds: f64,
-    /// Directory in RAM for the volumes of the mount, so that no disk decides
+    /// Directory in RAM for the volumes of the mount, so that the disk does not limit the speed
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     target: PathBuf,
     /// Measure this binary instead of building one
@@ -42,10 +42,10 @@ pub struct Options {
     binary: Option<PathBuf>,
 }
 
-/// Bytes of each volume.
+/// Size of each volume in MiB.
 const MIB: u64 = 192;
 
-/// Title, fio's name of the pattern, block size, requests in flight of each processor.
+/// Title, fio's name of the pattern, block size, and number of requests in flight per CPU.
 const JOBS: &[(&str, &str, &str, u32)] = &[
     ("read 128 KiB", "randread", "128k", 8),
     ("write 128 KiB", "randwrite", "128k", 8),
@@ -58,7 +58,7 @@ const LOAD: &[Need] = &[
     Need { file: "/usr/bin/taskset", package: "util-linux", reason: "the processors of the mount" },
 ];
 
-/// What is measured, with its unit, and a pair of values for each round: with one processor, and with all.
+/// A measured quantity with its unit, and a pair of values for each round: with one CPU, and with all.
 struct Row {
     what: String,
     unit: &'static str,
@@ -112,7 +112,7 @@ fn show(rows: &[Row], cpus: usize) {
     }
 }
 
-/// The median over the rounds of the ratio, as a part of perfect scaling.
+/// The median over the rounds of the ratio, as a share of perfect scaling.
 fn efficiency(seen: &[[f64; 2]], cpus: usize) -> f64 {
     median(seen.iter().map(|[one, all]| all / one / cpus as f64))
 }
@@ -150,7 +150,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// So does the key derivation.
+    /// The same for the key derivation, which also alternates itself.
     fn derivation(&self, names: &[String], rows: &mut Vec<Row>) -> anyhow::Result<()> {
         let mut command = Command::new(self.binary);
         command.args(["kdf", "--json", "--seconds", "2s", "--prf", &names.join(",")]);
@@ -178,7 +178,7 @@ impl Bench<'_> {
         Ok(String::from_utf8(out.stdout)?)
     }
 
-    /// A program on the first processors, this many.
+    /// A program that runs on the first `cpus` CPUs.
     fn on(&self, cpus: usize, program: &Path) -> Command {
         let mut command = Command::new("taskset");
         command.args(["--cpu-list", &format!("0-{}", cpus - 1)]).arg(program);
@@ -186,7 +186,7 @@ impl Bench<'_> {
     }
 }
 
-/// Two volumes, whose servers run on one processor and on several.
+/// Two volumes, whose servers run on one CPU and on several.
 struct Mounts {
     place: tempfile::TempDir,
     binary: PathBuf,
@@ -226,7 +226,7 @@ impl Mounts {
         Ok(())
     }
 
-    /// Requests per second with one thread per processor, on the same processors as the server.
+    /// Requests per second with one thread per CPU, on the same CPUs as the server.
     fn requests(
         &self,
         bench: &Bench<'_>,
@@ -244,7 +244,7 @@ impl Mounts {
             .args([format!("--iodepth={depth}"), format!("--numjobs={cpus}")])
             .arg(format!("--runtime={}ms", (seconds * 1000.0) as u64));
         let said = bench.said(&mut fio)?;
-        // Engines print messages before the JSON.
+        // Engines may print messages before the JSON.
         let start = said.find('{').unwrap_or(0);
         let all: Value = serde_json::from_str(&said[start..]).context("fio's JSON")?;
         let side = if pattern.contains("write") { "write" } else { "read" };

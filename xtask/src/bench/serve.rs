@@ -18,7 +18,7 @@ use super::{build_release, machine};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Pairs of runs, 3 at least
+    /// Number of pairs of runs, at least 3
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..))]
     pairs: u32,
     /// Number of watching pages
@@ -73,7 +73,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A run, and its simultaneous load.
+/// A run, and the load that the pages caused during it.
 struct Measured {
     record: Record,
     /// CPU time of the server and of the pages (that is, of this program) in seconds.
@@ -89,9 +89,9 @@ fn child_of(pid: u32) -> Option<PathBuf> {
     })
 }
 
-/// Prints the speed of plain storage and the percentage that each other arm reaches, watched relative to
-/// unwatched: the geometric mean of the pairs with its 95 % interval, with the noise of the mean that the runs
-/// themselves measured.
+/// Prints the speed of plain storage, and for each other arm the percentage that watched runs reach relative to
+/// unwatched ones: the geometric mean over the pairs with its 95 % interval, and the noise of the mean that the
+/// runs themselves measured.
 fn print(pairs: &[(Record, Record)]) -> anyhow::Result<()> {
     println!(
         "| workload | arm | figure | watched / alone [95 %] | noise of the mean in a run | below it |"
@@ -144,7 +144,7 @@ fn cell<'a>(record: &'a Record, workload: &str, arm: &str) -> Option<&'a Cell> {
     cells.iter().find(|c| c.workload == workload && c.arm == arm)
 }
 
-/// As a difference on the log scale; cells store it as a loss of speed.
+/// The noise as a difference on the log scale; cells store it as a loss of speed.
 fn noise_of_mean(record: &Record, workload: &str) -> Option<f64> {
     let cells = &record.results.as_ref()?.cells;
     let loss = cells.iter().find(|c| c.workload == workload)?.noise_of_mean?;
@@ -220,7 +220,7 @@ impl Server {
             std::thread::spawn(move || std::io::copy(&mut page, &mut std::io::sink()));
         }
         let run = child_of(self.child.id());
-        // Sends no requests to the server during that time: a run without pages causes none.
+        // Sends no requests to the server during the run, because a run without pages does not cause any.
         let longest = std::time::Instant::now() + Duration::from_secs(u64::from(budget) * 3 + 120);
         let record = loop {
             std::thread::sleep(Duration::from_secs(1));
@@ -241,7 +241,7 @@ impl Server {
         for page in pages {
             let _ = page.shutdown(std::net::Shutdown::Both);
         }
-        // The run's process ends a moment after its record appears.
+        // The process of the run exits a moment after its record appears.
         std::thread::sleep(Duration::from_secs(2));
         Ok(Measured { record, processor_s: self.processor_s()? - processor_before })
     }

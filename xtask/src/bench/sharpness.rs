@@ -48,7 +48,7 @@ struct Sharpness {
     cells: usize,
     pairs: u32,
     seconds: f64,
-    /// CPU seconds per GiB that are attributed to each cell, by workload and arm.
+    /// CPU time in seconds per GiB that is attributed to each cell, by workload and arm.
     cpu: BTreeMap<(String, String), f64>,
 }
 
@@ -69,7 +69,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     for pair in 0..options.pairs {
         let seed = options.seed + pair;
         let mut widths = [0.0; 2];
-        // Alternates the order from pair to pair.
+        // The order alternates from pair to pair.
         for turn in 0..2 {
             let whole = (turn + pair) % 2;
             let found = measure(&binary, options, seed, whole == 1)?;

@@ -1,5 +1,6 @@
-//! `cargo xtask bench why`: is a known cause of a loss identified correctly? Layers that are designed to lose
-//! in one way run on emulated devices, and the reported cause is compared with the design.
+//! `cargo xtask bench why`: checks whether a known cause of a loss is identified correctly. Layers that are
+//! designed to lose speed in one way run on emulated devices, and the reported cause is compared with the
+//! design.
 
 mod check;
 mod systems;
@@ -18,8 +19,8 @@ use cryptbench_stats::bottleneck::{Asked, Cause, TOLERANCE};
 
 use super::{build_release, machine};
 
-/// Requests of one size and depth, in one direction: the kinds of the default profile. 128 KiB pass FUSE
-/// unsplit, so they are counted as issued.
+/// Requests of one size and queue depth, in one direction, as in the default profile. FUSE does not split 128
+/// KiB requests, so they are counted as issued.
 const WORKLOADS: [(&str, &str, &str, u32); 6] = [
     ("read", "random", "4KiB", 1),
     ("read", "random", "4KiB", 32),
@@ -29,8 +30,8 @@ const WORKLOADS: [(&str, &str, &str, u32); 6] = [
     ("read", "sequential", "128KiB", 8),
 ];
 
-/// The arms of runs: layers that do not encrypt, and ciphers that are slow on one CPU, without its instructions
-/// for them. A run measures one kind or the other.
+/// The arms of runs: layers that do not encrypt, or ciphers that are slow because they run on one CPU without
+/// its instructions for them. A run measures one of these two kinds.
 const RUNS: [&[&str]; 2] = [
     &[
         "--system=serial",
@@ -44,12 +45,12 @@ const RUNS: [&[&str]; 2] = [
     &["--system=builtin", "--cipher=serpent-256-xts,kuznyechik-xts", "--data-unit=4096"],
 ];
 
-/// The promised shares of correctly identified cells, of wrongly identified ones, and of close predictions.
+/// The promised shares: of correctly identified cells, of wrongly identified ones, and of close predictions.
 const RIGHTLY: f64 = 0.95;
 const WRONGLY: f64 = 0.02;
 const CLOSE: f64 = 0.90;
 
-/// A thread that works for this share of a request's time by itself is about full.
+/// A thread whose own work takes this share of a request's time is almost fully busy.
 const NEARLY_ALL: f64 = 0.8;
 
 #[derive(clap::Args)]
@@ -197,7 +198,8 @@ enum Named {
 impl Named {
     fn of(cause: &Cause) -> Self {
         match cause {
-            // The same: found by the disk counters, and by speeds if these are unknown.
+            // Treated as the same cause: it is found with the disk counters or, if these are unknown, with the
+            // speeds.
             Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => Self::Fewer,
             Cause::CoreFull { .. } | Cause::ProcessorsFull { .. } => Self::Full,
             Cause::Pieces { .. } => Self::Pieces,
@@ -223,16 +225,17 @@ impl Named {
     }
 }
 
-/// The right causes, from the construction of `arm` and plain storage's speed; none if it loses nothing.
+/// The right causes, according to the design of `arm` and the speed of plain storage; empty if the arm loses
+/// nothing.
 fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
     let is_alone = workload.in_flight() == 1;
     let setting = |name: &str, unit: &str| {
         let words = arm.settings.get(name)?;
         words.trim_end_matches(unit).parse::<f64>().ok()
     };
-    // One thread issues all requests, and works on each for this long. If it cannot pass on as many as plain storage
-    // serves, it is full; otherwise it keeps fewer in flight during its work. At queue depth 1, requests take longer by
-    // the time of its work.
+    // One thread issues all requests and works on each for this long. If it cannot issue as many as plain
+    // storage completes, it is fully busy; otherwise fewer requests are in flight because of its work. At queue
+    // depth 1, each request takes longer by the time of this work.
     let works = |seconds: f64, alone: Named| {
         let times = seconds * binding.asked.plain_rate;
         let is_long = times / (1.0 + times) >= NEARLY_ALL;
@@ -257,7 +260,7 @@ fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
             named.extend(is_cut.then_some(Named::Pieces));
             let is_more = is_twice && workload.operation == Operation::Write;
             named.extend(is_more.then_some(Named::More));
-            // As many disk requests as with plain storage fill the CPUs if these do.
+            // If the disk requests of plain storage already fill the CPUs, this many requests do so as well.
             let is_full = !named.is_empty() && plain_processors(&binding.asked) >= NEARLY_ALL;
             named.extend(is_full.then_some(Named::Full));
             named
@@ -273,7 +276,7 @@ fn expected(workload: &Workload, arm: &Arm, binding: &Binding) -> Vec<Named> {
     }
 }
 
-/// Share of the time in which all CPUs worked on plain storage's requests.
+/// Share of the time in which all CPUs were busy with the requests of plain storage.
 fn plain_processors(asked: &Asked) -> f64 {
     let processors = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     let work_s = asked.processors.unwrap_or(0.0) * processors / asked.rate;
@@ -286,14 +289,14 @@ struct Tally {
     lose: u32,
     rightly: u32,
     wrongly: u32,
-    /// Cells that lose without a cause in their design.
+    /// Number of cells that lose speed although their design has no cause for it.
     by_chance: u32,
-    /// The ones among them whose speed is predicted within the tolerance.
+    /// Number of those cells whose speed is predicted within the tolerance.
     close: u32,
 }
 
 impl Tally {
-    /// Counts a cell, and prints it as a row if it loses.
+    /// Counts a cell, and prints it as a row if it loses speed.
     fn enter(&mut self, device: &str, workload: &Workload, arm: &Arm, binding: &Binding) {
         if !binding.loses() {
             return;

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 
-/// Bytes of the image; unwritten parts occupy no space.
+/// Size of the image in bytes; unwritten parts do not occupy space.
 const BYTES: u64 = 12 << 30;
 
 /// The directories of the two kinds of control groups.
@@ -58,7 +58,7 @@ pub struct HeldDisk {
     /// Its mount point.
     pub directory: PathBuf,
     device: PathBuf,
-    /// Number of the device, in the form used by control groups.
+    /// Number of the device, in the form that control groups use.
     number: String,
     _place: tempfile::TempDir,
 }
@@ -95,7 +95,7 @@ impl HeldDisk {
             }
             return Ok(());
         }
-        // The root of v2 has no limits: this process and its children are moved to a separate group.
+        // The root group of v2 has no limits, so this process and its children are moved to a separate group.
         let group = Path::new(V2).join("cryptbench-budgets");
         let _ = fs::create_dir(&group);
         write(&Path::new(V2).join("cgroup.subtree_control"), "+io")?;
@@ -127,7 +127,7 @@ fn text(path: &Path) -> anyhow::Result<&str> {
 }
 
 fn write(file: &Path, line: &str) -> anyhow::Result<()> {
-    // Files of the kernel: missing ones are not created.
+    // These are files of the kernel, so a missing file is not created.
     let opened = fs::File::options().write(true).open(file);
     let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
     written.with_context(|| format!("{}: {line}", file.display()))

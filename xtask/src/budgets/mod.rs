@@ -1,5 +1,5 @@
-//! `cargo xtask budgets`: whether runs keep their budget on rate-limited disks: time from start to prompt, the
-//! results, how they end, and how long an interruption takes.
+//! `cargo xtask budgets`: checks whether runs keep their budget on rate-limited disks. It measures the time
+//! from start to prompt, the results, how runs end, and how long an interruption takes.
 
 mod disk;
 
@@ -51,10 +51,10 @@ pub struct Options {
     more: Vec<String>,
 }
 
-/// A run, as its user sees it.
+/// A run, as the user sees it.
 struct Seen {
     seconds: f64,
-    /// Seconds from the interruption to the end.
+    /// Time in seconds from the interruption to the exit.
     after: Option<f64>,
     code: String,
     record: Option<Record>,
@@ -109,8 +109,8 @@ impl Seen {
             Some(after) => after > MOST_INTERRUPTED,
             None => self.seconds > MOST * budget_s,
         };
-        // A run for which there was no time, or that was refused for its fixed number of trials, prints the
-        // required time.
+        // A run prints the required time if there was too little time, or if it was refused for its fixed
+        // number of trials.
         let is_expected = match &*self.code {
             "0" => true,
             "2" | "10" => advised(&self.said).is_some(),
@@ -136,13 +136,13 @@ fn row(profile: &str, limit: Limit, seen: &Seen, budget_s: f64) -> String {
     )
 }
 
-/// The budget that a run advises at its end.
+/// The budget that a run recommends at its end.
 fn advised(said: &str) -> Option<&str> {
     let word = said.lines().last()?.split("--budget ").nth(1)?.split_whitespace().next()?;
     Some(word.trim_end_matches([',', ';', '.']))
 }
 
-/// The systems with valid trials, and how many of the planned cells are decided.
+/// The systems with valid trials, and how many of the planned cells have a verdict.
 fn found(record: &Record) -> (String, String) {
     let encrypted = record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
     let counts = |id: &str| record.trials.iter().any(|t| t.arm == *id && t.block.is_some());

@@ -1,7 +1,7 @@
 //! `cargo xtask cross windows`: builds the program for Windows, and runs it and tests under Wine.
 //!
-//! Wine shows that files are created, found and removed, that requests transfer the right bytes, and that
-//! computations are right. It shows nothing about speed or Windows' drivers.
+//! Under Wine, it can be checked that files are created, found and removed, that requests transfer the right
+//! bytes, and that computations are right. Speed and Windows' drivers cannot be checked.
 
 mod runs;
 
@@ -19,7 +19,7 @@ use crate::audit::Step;
 use crate::packages::{Need, ensure};
 use crate::test::libtest::{self, Counts};
 
-/// Tests of portable crates that do not run under Wine: the name of the crate, what of it, and why.
+/// Tests of portable crates that do not run under Wine: the crate, the kind of tests, and the reason.
 const LEFT_OUT: &[(&str, Kind, &str)] = &[
     ("fleet", Kind::Unit, "its plans are scripts of a shell, and bash reads them"),
     ("fleet", Kind::Integration, "its plans are scripts of a shell, and bash runs them"),
@@ -40,10 +40,10 @@ const WINE: [Need; 2] = [
 
 const COMPILER: &str = "x86_64-w64-mingw32-gcc";
 
-/// The part of Windows that Wine 8 lacks and Rust's standard library needs.
+/// The part of Windows that Rust's standard library needs and Wine 8 lacks.
 const RANDOM: &str = "xtask/src/cross/bcryptprimitives.c";
 
-/// The directory of Wine's own Windows.
+/// The directory of Wine's Windows installation.
 const PREFIX: &str = "target/wine";
 
 /// The complete output of the tests.
@@ -55,10 +55,10 @@ const SKIPPED: &str = "SKIPPED: ";
 /// The directory of programs built for Windows.
 const BUILT: &str = "target/cross/x86_64-pc-windows-gnu/debug";
 
-/// Builds, tests and runs, or returns why it cannot.
+/// Builds, tests and runs the program, or returns why it cannot.
 ///
 /// # Errors
-/// If something does not build or fails.
+/// If something cannot be built or fails.
 pub fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
     let triple = System::Windows.triple();
     let missing = ensure(&WINE);
@@ -72,7 +72,8 @@ pub fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
     if filter.is_none() {
         let began = Instant::now();
         let mut build = cargo("build", System::Windows);
-        // With the packages of the tests: other features would compile their dependencies twice.
+        // Built with the packages of the tests, because with other features their dependencies would be
+        // compiled twice.
         build.args([STD, "--offline", "--package=cryptbench"]).args(PORTABLE.iter().map(package));
         passed(&mut build, "the program")?;
         println!("{triple}: built in {:.0} s", began.elapsed().as_secs_f64());
@@ -108,7 +109,7 @@ pub fn run(filter: Option<&str>) -> anyhow::Result<Option<String>> {
 /// The command that starts a program for Windows here.
 ///
 /// # Errors
-/// Wine is not installed and cannot be, or what it lacks cannot be built.
+/// If Wine cannot be installed, or the part that it lacks cannot be built.
 pub fn under_wine(program: &Path) -> anyhow::Result<Command> {
     let missing = ensure(&WINE);
     if !missing.is_empty() {
@@ -136,12 +137,12 @@ fn read(file: &mut File) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Wine with a separate Windows directory.
+/// Wine with a separate Windows installation.
 struct Wine {
     /// Root of the repository.
     root: PathBuf,
     prefix: PathBuf,
-    /// The directory with what Wine lacks.
+    /// The directory with the library that Wine lacks.
     lacking: PathBuf,
 }
 
@@ -157,11 +158,11 @@ impl Wine {
         Ok(Self { root: here, prefix, lacking })
     }
 
-    /// Sets what Wine reads.
+    /// Sets the variables that Wine reads.
     fn runs(&self, command: &mut Command) {
         command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all");
         command.env("WINEPATH", &self.lacking).stdin(Stdio::null());
-        // insta asks cargo for this otherwise, which Wine cannot start.
+        // Otherwise insta would ask cargo for this, which Wine cannot start.
         command.env("INSTA_WORKSPACE_ROOT", &self.root).env("INSTA_UPDATE", "no");
     }
 

@@ -1,4 +1,4 @@
-//! All files of a release in one directory: each is built, started, and listed with its hash.
+//! All files of a release in one directory. Each is built, started, and listed with its hash.
 
 use std::fs;
 use std::path::Path;
@@ -17,10 +17,10 @@ const BILL: &str = "cryptbench.cdx.json";
 /// The hashes, in the form that `sha256sum --check` reads.
 const SUMS: &str = "SHA256SUMS";
 
-/// Makes everything that RELEASING.md lists, in a directory without files.
+/// Builds everything that RELEASING.md lists, in an empty directory.
 ///
 /// # Errors
-/// The directory has files, or a file cannot be built or started.
+/// If the directory contains files, or a file cannot be built or started.
 pub(super) fn all(options: &Options, out: &Path) -> anyhow::Result<()> {
     if let Some(first) = fs::read_dir(out)?.flatten().find(|entry| entry.path().is_file()) {
         bail!(
@@ -45,7 +45,7 @@ pub(super) fn all(options: &Options, out: &Path) -> anyhow::Result<()> {
     sums(out)
 }
 
-/// Checks that a program starts and has this version.
+/// Checks that a program starts and prints this version.
 fn started(program: &mut Command) -> anyhow::Result<()> {
     let done = program.arg("--version").output().with_context(|| format!("{program:?}"))?;
     let said = String::from_utf8_lossy(&done.stdout);
@@ -73,9 +73,9 @@ fn started_from_zip(out: &Path) -> anyhow::Result<()> {
     started(&mut under_wine(&place.path().join("cryptbench.exe"))?)
 }
 
-/// Lists every package that is linked into the program, with its licence, by cargo-cyclonedx.
+/// Lists every package that is linked into the program, with its licence, using cargo-cyclonedx.
 fn bill_of_materials(out: &Path) -> anyhow::Result<()> {
-    // It writes its file next to the manifest, so it works on a copy.
+    // cargo-cyclonedx writes its file next to the manifest, so it runs on a copy.
     let sources = tempfile::tempdir()?;
     copy_sources(sources.path())?;
     let status = Command::new(tools::CARGO_CYCLONEDX.path()?)

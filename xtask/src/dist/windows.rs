@@ -13,7 +13,7 @@ use anyhow::{Context as _, bail, ensure};
 use super::{date_of_sources, said, sha256, tell};
 use crate::cross::System;
 
-/// Libraries that every Windows from 10 on has.
+/// Libraries that every Windows version since 10 has.
 const OF_WINDOWS: &[&str] = &[
     "advapi32.dll",
     "api-ms-win-",
@@ -35,7 +35,8 @@ const OF_COMPILERS: [(&str, &str); 2] = [
     ("mingw-w64", "/usr/share/doc/mingw-w64-x86-64-dev/copyright"),
 ];
 
-/// Packs `program` into `out`. `url` is the future location of the zip: without it there is no manifest.
+/// Packs `program` into `out`. `url` is the future location of the zip file; without it, no manifest is
+/// written.
 pub(super) fn pack(program: &Path, out: &Path, url: Option<&str>) -> anyhow::Result<()> {
     needs_windows_alone(program)?;
     let (version, triple) = (env!("CARGO_PKG_VERSION"), System::Windows.triple());
@@ -70,7 +71,7 @@ pub(super) fn pack(program: &Path, out: &Path, url: Option<&str>) -> anyhow::Res
     Ok(())
 }
 
-/// Packs files under new names, all of one time, so that the archive is the same each time.
+/// Packs files under new names with the same timestamp, so that the archive is reproducible.
 fn zip(files: &[(String, PathBuf)], time: SystemTime, packed: &Path) -> anyhow::Result<()> {
     let stage = tempfile::tempdir()?;
     for (name, file) in files {
@@ -81,7 +82,7 @@ fn zip(files: &[(String, PathBuf)], time: SystemTime, packed: &Path) -> anyhow::
         File::options().write(true).open(&staged)?.set_modified(time)?;
     }
     let _ = fs::remove_file(packed);
-    // No owners, no directories, and times without a zone.
+    // Without owners and directories, and with times that do not depend on the time zone.
     let mut command = Command::new("zip");
     command.args(["-9", "-X", "-D", "-q"]).arg(packed).args(files.iter().map(|(name, _)| name));
     let done = command.env("TZ", "UTC").current_dir(&stage).output();
@@ -90,7 +91,7 @@ fn zip(files: &[(String, PathBuf)], time: SystemTime, packed: &Path) -> anyhow::
     Ok(())
 }
 
-/// Checks that a program needs only Windows' own libraries.
+/// Checks that a program needs only the libraries of Windows itself.
 fn needs_windows_alone(program: &Path) -> anyhow::Result<()> {
     let said = said("x86_64-w64-mingw32-objdump", &["-p", &program.display().to_string()])?;
     let needed = libraries(&said);
@@ -110,7 +111,7 @@ fn libraries(said: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The licences of all crates that the program is built from, by their names, and of the compilers.
+/// The licences of all crates from which the program is built, by name, and of the compilers.
 fn licences() -> anyhow::Result<Vec<(String, Vec<PathBuf>)>> {
     let triple = System::Windows.triple();
     let tree = said(
@@ -135,7 +136,7 @@ fn licences() -> anyhow::Result<Vec<(String, Vec<PathBuf>)>> {
     for found in metadata["packages"].as_array().context("no packages")? {
         let text = |name: &str| found[name].as_str().unwrap_or_default();
         let (name, version) = (text("name"), text("version"));
-        // Those of this repository are under its own licences.
+        // The crates of this repository have its own licences.
         if found["source"].is_null() || !linked.contains(&(name, version)) {
             continue;
         }
@@ -169,7 +170,7 @@ fn is_licence(path: &Path) -> bool {
         .any(|begins| name.starts_with(begins))
 }
 
-/// The three files of a package in winget's repository, schema 1.6.0, by their names.
+/// The three files of a package in winget's repository (schema 1.6.0), with their names.
 fn manifest(version: &str, url: &str, hash: &str) -> [(String, String); 3] {
     const ID: &str = "cryptbench.cryptbench";
     let file = |kind: &str, schema: &str, body: &str| {

@@ -1,4 +1,4 @@
-//! One boot: QEMU's command line, the job that the machine finds on a disk, and its reports.
+//! One boot of a machine: QEMU's command line, the job that the machine finds on a disk, and its reports.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
@@ -23,7 +23,7 @@ pub struct Booted {
 /// Boots the machine and lets it run its steps with this program. Its console is in `work`.
 ///
 /// # Errors
-/// QEMU cannot be started; the operating system's error.
+/// If QEMU cannot be started, or a file cannot be read or written.
 pub fn run(
     row: &Row,
     image: &Image,
@@ -38,7 +38,7 @@ pub fn run(
     let job = job(row, program, work)?;
     let spare = work.join("spare");
     File::create(&spare)?.set_len(1 << 30)?;
-    // The machine exits with this process, however that exits.
+    // The machine exits with this process, however this process exits.
     let mut qemu = Command::new("setpriv");
     qemu.args(["--pdeathsig", "TERM", "timeout", "--foreground", &limit.as_secs().to_string()]);
     let console = match row.processor {
@@ -71,7 +71,7 @@ pub fn run(
         .args(["-drive", &drive("spare", &spare, "format=raw,discard=unmap")])
         .args(["-device", "virtio-blk-pci,drive=spare,serial=spare"])
         .args(["-device", "virtio-rng-pci", "-device", "virtio-serial-pci"])
-        // Without input: at the end of that, the machine could write nothing more.
+        // Has no input, because the machine could not write anything after the end of an input.
         .args(["-chardev", "file,id=told,path=/dev/fd/1"])
         .args(["-device", "virtserialport,chardev=told,name=job"]);
     if let Some(disk) = &row.disk {
@@ -104,7 +104,7 @@ fn load() -> anyhow::Result<f64> {
     averages.split(' ').nth(1).and_then(|of| of.parse().ok()).context("/proc/loadavg")
 }
 
-/// An archive that is a disk of the machine: the script, its steps and the program.
+/// An archive that serves as a disk of the machine: the script, its steps and the program.
 fn job(row: &Row, program: &Path, work: &Path) -> anyhow::Result<PathBuf> {
     let files = work.join("job");
     fs::create_dir_all(&files)?;
@@ -114,7 +114,7 @@ fn job(row: &Row, program: &Path, work: &Path) -> anyhow::Result<PathBuf> {
     let archive = work.join("job.tar");
     let place = archive.display().to_string();
     said("tar", &["-C", &files.display().to_string(), "-cf", &place, "."])?;
-    // A disk consists of whole sectors.
+    // A disk must consist of whole sectors.
     let file = File::options().append(true).open(&archive)?;
     file.set_len(file.metadata()?.len().next_multiple_of(1 << 20))?;
     Ok(archive)

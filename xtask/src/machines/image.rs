@@ -1,4 +1,4 @@
-//! A root file system for machines: created once for each distribution and CPU, and kept below the target
+//! A root file system for machines. It is created once for each distribution and CPU, and kept below the target
 //! directory.
 
 use std::fs::{self, File};
@@ -14,10 +14,10 @@ use crate::newcomer::system::{Furniture, System};
 use crate::packages::{self, Need};
 use crate::tools::said;
 
-/// The machines' software: the distribution's kernel, and its packages for encryption.
+/// The software on the machines: the distribution's kernel and its packages for encryption.
 const PACKAGES: &str = "systemd-sysv udev dbus kmod zstd e2fsprogs dmsetup procps cryptsetup-bin fuse3 gocryptfs encfs cryfs";
 
-/// Runs the contents of the disk `job`, reports through the port of that name, and powers off.
+/// Runs the contents of the disk `job`, reports through the port of the same name, and powers off.
 const UNIT: &str = "[Unit]
 After=multi-user.target
 [Service]
@@ -31,7 +31,7 @@ ExecStopPost=/bin/systemctl poweroff
 WantedBy=multi-user.target
 ";
 
-/// Room for the run's writes.
+/// Size of the disk, with space for the writes of a run.
 const SIZE: &str = "10G";
 
 const NEEDS: &[Need] = &[
@@ -57,10 +57,10 @@ const BINFMT_FILES: &str = "/proc/sys/fs/binfmt_misc";
 /// A directory with `root`, `vmlinuz` and `initrd`.
 pub struct Image(pub PathBuf);
 
-/// The image of a row, created if it does not exist; or the reason why it cannot be.
+/// The image of a row, which is created if it does not exist, or the reason why it cannot be created.
 ///
 /// # Errors
-/// A package of it cannot be installed; the operating system's error.
+/// If one of its packages cannot be installed, or a file cannot be written.
 pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
     let needs = match row.processor {
         Processor::X86 => FOR_X86,
@@ -75,7 +75,7 @@ pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
     let name = format!("{}-{architecture}", row.system.name().replace(' ', "-").to_lowercase());
     let place = std::path::absolute(Path::new("target/machines").join(name))?;
     let recipe = format!("{PACKAGES}\n{UNIT}{SIZE}\n");
-    // Another process may be making it.
+    // Another process may be creating it.
     let _held = held(&place.with_extension("lock"))?;
     if fs::read_to_string(place.join("recipe")).is_ok_and(|made| made == recipe) {
         return Ok(Ok(Image(place)));
@@ -83,7 +83,7 @@ pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(Err("only root can make a root file system".to_owned()));
     }
-    // Its files are readable for all users, whatever this user's umask.
+    // All users must be able to read its files, whatever the umask of this user is.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let _ = fs::remove_dir_all(&place);
     fs::create_dir_all(&place)?;
@@ -108,7 +108,7 @@ pub fn of(row: &Row) -> anyhow::Result<Result<Image, String>> {
     Ok(Ok(Image(place)))
 }
 
-/// Locks a file until it is dropped; waits for another holder.
+/// Locks a file until the result is dropped. Waits if another process holds the lock.
 ///
 /// # Errors
 /// The operating system's error.
@@ -131,10 +131,10 @@ impl Processor {
     }
 }
 
-/// Installs what a machine has, and sets it up to do its job.
+/// Installs the software of a machine, and sets the machine up to run its job.
 fn furnish(system: &System, architecture: &str) -> anyhow::Result<()> {
     let file = |name: &str| system.directory.join(name);
-    // Files lost in a power cut are created again.
+    // Not synced, because files that are lost in a power cut are created again.
     fs::write(file("etc/dpkg/dpkg.cfg.d/quick"), "force-unsafe-io\n")?;
     fs::write(file("etc/hostname"), "machine\n")?;
     fs::write(file("etc/fstab"), "/dev/disk/by-label/system / ext4 errors=remount-ro 0 1\n")?;
@@ -150,7 +150,7 @@ fn furnish(system: &System, architecture: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Creates the disk of a directory, and copies its kernel next to it.
+/// Creates the disk image of a directory, and copies its kernel next to it.
 fn pack(system: &Path, place: &Path) -> anyhow::Result<()> {
     for (name, to) in [("vmlinuz", "vmlinuz"), ("initrd.img", "initrd")] {
         let newest = fs::canonicalize(system.join(name));
@@ -162,12 +162,13 @@ fn pack(system: &Path, place: &Path) -> anyhow::Result<()> {
         "mke2fs",
         &["-q", "-t", "ext4", "-L", "system", "-d", &system, &root.display().to_string(), SIZE],
     )?;
-    // Root's files are readable for all, so that a user can boot it.
+    // All users can read root's files, so that an ordinary user can boot the image.
     fs::set_permissions(root, fs::Permissions::from_mode(0o644))?;
     Ok(())
 }
 
-/// Lets this machine's kernel start programs for ARM until this is dropped or this process ends; `None` if it does already.
+/// Enables this machine's kernel to start programs for ARM until this is dropped or the process exits; `None`
+/// if it already does.
 fn foreign() -> anyhow::Result<Option<Afterwards>> {
     let mut undo = String::new();
     if !Path::new(BINFMT_FILES).join("register").exists() {

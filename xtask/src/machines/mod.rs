@@ -1,7 +1,9 @@
-//! `cargo xtask machines`: boots emulated machines with a whole Debian, and runs there what a user runs.
+//! `cargo xtask machines`: boots emulated machines with a complete Debian installation, and runs the commands
+//! that a user would run.
 //!
-//! A machine fails if a run measures no system or exceeds its budget, a step fails, or something is left behind. QEMU emulates each instruction, so
-//! the machines are as slow as old ones, and their figures say nothing about hardware.
+//! A machine fails if a run measures no system or exceeds its budget, if a step fails, or if something is left
+//! behind. QEMU emulates each instruction, so the machines are as slow as old ones, and their figures say
+//! nothing about hardware.
 
 mod boot;
 mod image;
@@ -25,11 +27,11 @@ use crate::{arm, generated};
 const X86: &str = "/usr/bin/qemu-system-x86_64";
 const ARM: &str = "/usr/bin/qemu-system-aarch64";
 
-/// Time limit of a step; all of them together, and the boot, get this multiple.
+/// Time limit for a step. All steps together, and the boot, have a multiple of this limit.
 const STEP: Duration = Duration::from_secs(360);
 
-/// The directory of a machine's files, including its reports; and a file for each with its date and the host's
-/// load.
+/// The directory of a machine's files, including its reports, and a file for each machine with its date and the
+/// host's load.
 const WORK: &str = "target/machines/work";
 const RESULTS: &str = "target/machines/results";
 const PAGE: &str = "docs/validated.md";
@@ -85,9 +87,9 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
 /// The result of a machine.
 struct Outcome {
-    /// The program's version, as reported there.
+    /// The program's version, as the machine reported it.
     version: Option<String>,
-    /// The host's load during that time.
+    /// The load of the host during the boot.
     load: f64,
     faults: Vec<String>,
 }
@@ -129,20 +131,20 @@ fn measured(row: &Row, options: &Options) -> anyhow::Result<Result<Outcome, Stri
         let console = work.join("console");
         outcome.faults.push(format!("it did not come to its end: see {}", console.display()));
     }
-    // The copies of the disks are large.
+    // The copies of the disks are large, so they are removed.
     for disk in ["root", "disk", "spare", "job.tar"] {
         let _ = fs::remove_file(work.join(disk));
     }
     Ok(Ok(outcome))
 }
 
-/// A program that needs no library of the machine.
+/// A program that does not need any libraries of the machine.
 fn built_for_x86() -> anyhow::Result<PathBuf> {
     const TRIPLE: &str = "x86_64-unknown-linux-gnu";
     let target = std::path::absolute("target/machines/build")?;
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "--locked", "--quiet", "--package", "cryptbench"]);
-    // With a separate target, flags do not apply to programs that run during the build.
+    // With a separate target, the flags do not apply to programs that run during the build.
     cargo.args(["--target", TRIPLE]).env("RUSTFLAGS", STATIC).env("CARGO_TARGET_DIR", &target);
     built(cargo, &target.join(TRIPLE))
 }
@@ -160,7 +162,7 @@ fn built(mut cargo: Command, target: &Path) -> anyhow::Result<PathBuf> {
     Ok(target.join("release/cryptbench"))
 }
 
-/// The program and the day; for a given program only its `version` is known, and no commit.
+/// The program and the day. For a program that was specified, only its `version` is known, not its commit.
 fn occasion(row: &Row, options: &Options, version: Option<&str>) -> anyhow::Result<String> {
     let given = match row.processor {
         Processor::X86 => &options.program,

@@ -1,4 +1,4 @@
-//! The machines: each a CPU, memory and a disk that people have, and the commands that run there.
+//! The machines. Each has a CPU, memory and a disk that users have, and commands that run on it.
 
 use crate::newcomer::system::Distribution::{self, Debian12, Debian13};
 
@@ -14,7 +14,7 @@ pub struct Row {
     pub cpus: u32,
     /// Memory in MiB.
     pub memory: u32,
-    /// The target of the run, if not on the disk of the root file system.
+    /// The target of the run, if it is not on the disk with the root file system.
     pub disk: Option<Disk>,
     /// Functions of `guest.sh`, in order.
     pub steps: &'static [&'static str],
@@ -26,7 +26,7 @@ pub enum Processor {
     Arm,
 }
 
-/// A second disk, as QEMU describes it.
+/// A second disk, in QEMU's terms.
 pub struct Disk {
     /// Further options of `-drive`.
     pub drive: &'static str,
@@ -34,13 +34,13 @@ pub struct Disk {
     pub device: &'static str,
 }
 
-/// All that a user runs.
+/// All steps that a user would run.
 const ALL: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume", "all"];
-/// The same except for a run of all systems, because that takes long.
+/// The same without a run of all systems, which takes long.
 const ALL_BUT_LONG: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume"];
-/// The differences between machines, and the tests of a server's disk.
+/// The steps that depend on the machine, and the tests for a server's disk.
 const SERVER: &[&str] = &["doctor", "root", "user", "killed", "server"];
-/// The differences between machines.
+/// The steps that depend on the machine.
 const MAIN: &[&str] = &["doctor", "root", "user", "killed"];
 
 const PLAIN: Row = Row {

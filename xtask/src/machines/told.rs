@@ -4,27 +4,27 @@ use std::collections::BTreeSet;
 
 use crate::budgets::MOST;
 
-/// Begins each line of the script's own.
+/// Marks the lines that the script itself writes.
 const MARK: char = '\u{1e}';
 
-/// A step that was begun.
+/// A step that was started.
 #[derive(Debug, Default)]
 pub struct Step {
     pub name: String,
-    /// How it ended; `None` if the machine stopped before it.
+    /// How the step ended; `None` if the machine stopped before that.
     pub ended: Option<Ended>,
-    /// Its standard output.
+    /// Number of lines on its standard output.
     pub lines: usize,
     /// Its last line on standard error.
     pub last_error: String,
     /// The systems for which it has a figure.
     pub systems: BTreeSet<String>,
-    /// Cells of systems and of the cipher alone: the decided ones, and all.
+    /// Number of decided cells, and number of all cells, of systems and of the cipher alone.
     pub decided: usize,
     pub cells: usize,
-    /// Its remains.
+    /// What it left behind.
     pub left: Vec<String>,
-    /// The kernel's messages in the meantime, warnings and worse.
+    /// Messages of the kernel during the step: warnings and more severe ones.
     pub kernel: Vec<String>,
 }
 
@@ -32,20 +32,20 @@ pub struct Step {
 #[derive(Debug)]
 pub struct Ended {
     pub code: i32,
-    /// Until the prompt, by the machine's clock.
+    /// Time in seconds until the prompt, by the machine's clock.
     pub seconds: f64,
     /// The budget of its run, if there is a record of one.
     pub budget_s: Option<f64>,
 }
 
 impl Ended {
-    /// The share of the budget that it used.
+    /// The share of the budget that the step used.
     fn share(&self) -> Option<f64> {
         self.budget_s.map(|budget_s| self.seconds / budget_s)
     }
 }
 
-/// The steps in order, and whether all were completed.
+/// The steps in order, and whether all of them were completed.
 pub fn steps(told: &str) -> (Vec<Step>, bool) {
     let (mut steps, mut is_done) = (Vec::<Step>::new(), false);
     let mut part = String::new();
@@ -86,14 +86,14 @@ pub fn steps(told: &str) -> (Vec<Step>, bool) {
     (steps, is_done)
 }
 
-/// The program's own words for its version.
+/// The version that the program printed.
 pub fn program(told: &str) -> Option<&str> {
     let mut said = told.lines().filter_map(|line| line.strip_prefix(MARK));
     said.find_map(|said| said.strip_prefix("program "))
 }
 
 impl Step {
-    /// Adds a cell: its system, and its verdict if there are enough repeats for one.
+    /// Adds a cell: its system, and its verdict if there are enough repeats for a verdict.
     fn take(&mut self, cell: &str) {
         let (system, verdict) = cell.split_once(' ').unwrap_or((cell, ""));
         self.cells += 1;
@@ -129,7 +129,7 @@ impl Step {
         faults
     }
 
-    /// Its line of the table, behind the machine's name.
+    /// Its row of the table, after the machine's name.
     pub fn line(&self) -> String {
         let systems = self.systems.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let decided = match self.measures() {
@@ -155,12 +155,12 @@ impl Step {
     }
 }
 
-/// Other programs' messages, in a cell of a table.
+/// Messages of other programs, formatted for a table cell.
 fn cell(said: &[String]) -> String {
     said.join("; ").replace('|', "\\|")
 }
 
-/// Each kernel message once, without its time.
+/// The kernel's messages without duplicates and without their times.
 fn without_times(lines: &[String]) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for line in lines {

@@ -1,6 +1,6 @@
 //! `cargo xtask newcomer`: follows the README literally on new systems, and measures each step.
 //!
-//! The commands are the README's lines for that system: a failure there is a failure for a newcomer.
+//! The commands are those in the README for the system, so a failure here is a failure for a newcomer.
 
 mod readme;
 pub mod system;
@@ -88,14 +88,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// The given ones, or all.
+/// The specified values, or all values if none are specified.
 fn chosen<T: ValueEnum>(named: &[T]) -> Vec<T> {
     if named.is_empty() { T::value_variants() } else { named }.to_vec()
 }
 
 type Steps = Vec<(String, f64)>;
 
-/// A system with the README's packages and the sources.
+/// A system with the packages that the README lists, and with the sources.
 fn prepared(system: &System, distribution: Distribution, readme: &str) -> anyhow::Result<Steps> {
     system.unpack(distribution, None)?;
     let sources = system.directory.join(HOME.trim_start_matches('/'));
@@ -104,12 +104,12 @@ fn prepared(system: &System, distribution: Distribution, readme: &str) -> anyhow
     }
     let mut packages = readme::for_packages(readme, distribution.in_readme())?;
     if system.shares {
-        // Its compiler is this machine's.
+        // It uses this machine's compiler.
         let lines = packages.split("; ").filter(|line| !line.contains("cargo-web"));
         let lines = lines.filter(|line| !line.starts_with("rustup "));
         packages = lines.collect::<Vec<_>>().join("; ").replace(" rustup", "");
     }
-    // rustup downloads as soon as it is installed, bypassing this machine's proxy.
+    // When it is installed, rustup immediately downloads files and bypasses this machine's proxy.
     let (first, rest) = packages
         .split_once("; rustup ")
         .map_or((&*packages, None), |(first, rest)| (first, Some(format!("rustup {rest}"))));
@@ -122,7 +122,8 @@ fn prepared(system: &System, distribution: Distribution, readme: &str) -> anyhow
     Ok(steps)
 }
 
-/// Runs the README's commands in a copy of the system, so that their installations are not visible to the next.
+/// Runs the README's commands in a copy of the system, so that one command does not benefit from what the other
+/// installed.
 fn commands(
     system: &System,
     furniture: Furniture,
@@ -147,7 +148,7 @@ fn commands(
     }
     if wants(options, Which::Test) {
         step("tests", &test)?;
-        // Their files outside the build directory belong to no run.
+        // Files that they leave outside the build directory do not belong to any run.
         step("nothing is left in the sources", "test -z \"$(git status --porcelain)\"")?;
     }
     Ok(steps)

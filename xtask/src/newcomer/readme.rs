@@ -1,13 +1,13 @@
-//! The README's commands for a newcomer.
+//! The commands in the README for a newcomer.
 
 use anyhow::Context as _;
 
-/// The blocks of shell commands.
+/// The blocks with shell commands.
 fn blocks(readme: &str) -> impl Iterator<Item = &str> {
     readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next())
 }
 
-/// The commands that install packages: the block after the name of the system.
+/// The commands that install packages: the block that follows the name of the system.
 pub fn for_packages(readme: &str, system: &str) -> anyhow::Result<String> {
     let after = readme.split_once(system).map(|(_, rest)| rest).unwrap_or_default();
     let block = blocks(after).next();
@@ -15,7 +15,7 @@ pub fn for_packages(readme: &str, system: &str) -> anyhow::Result<String> {
     Ok(block.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("; "))
 }
 
-/// The commands of cargo: the run, and the tests.
+/// The cargo commands: one for a run, and one for the tests.
 pub fn commands(readme: &str) -> anyhow::Result<[String; 2]> {
     let lines = blocks(readme).flat_map(str::lines).filter(|line| line.starts_with("cargo "));
     let mut commands = lines.map(|line| line.split(" # ").next().unwrap_or(line).trim().to_owned());

@@ -1,4 +1,4 @@
-//! A new system below a directory, entered with chroot(8), with mounts that no other process sees.
+//! A new system below a directory, entered with chroot(8). Its mounts are not visible to other processes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use clap::ValueEnum;
 
 use crate::packages::mirror;
 
-/// The location of the sources in the system, whoever builds them.
+/// The location of the sources in the system, for every user.
 pub const HOME: &str = "/srv/cryptbench";
 
 /// The ordinary user.
 const USER: &str = "newcomer";
 
-/// A system as it is installed.
+/// A distribution to install.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Distribution {
     /// Debian 12
@@ -52,8 +52,8 @@ impl Distribution {
         }
     }
 
-    /// The first set-up steps. Ubuntu has two busybox packages, and for Chromium only a script that requires a
-    /// snap.
+    /// The first steps of the set-up. Ubuntu has two busybox packages, and provides only a script that requires
+    /// a snap for Chromium.
     const fn set_up(self) -> &'static str {
         match self {
             Self::Debian12 | Self::Debian13 => "true",
@@ -101,7 +101,7 @@ impl Furniture {
     }
 }
 
-/// Packages missing on a new system compared with a newcomer's: consent to install, and sudo, which root does
+/// Differences between a newcomer's system and a new one: consent to installations, and sudo, which root does
 /// not need.
 const HABITS: &str = "set -e; sudo() { \"$@\"; }; export DEBIAN_FRONTEND=noninteractive";
 
@@ -113,7 +113,8 @@ pub struct System {
 }
 
 impl System {
-    /// Unpacks it, unless it is there already; for Debian's `architecture`, if that is not this machine's.
+    /// Unpacks the system unless it exists already; for Debian's `architecture`, if that is not the
+    /// architecture of this machine.
     pub fn unpack(
         &self,
         distribution: Distribution,
@@ -130,7 +131,7 @@ impl System {
         debootstrap.args(["--variant=minbase", release]).arg(system).arg(&mirror_of_debian);
         said_well(debootstrap.stdout(Stdio::null()), "debootstrap")?;
         let sources = system.join("etc/apt/sources.list");
-        // Sources of later fixes, as on an installed system.
+        // Sources for security updates and fixes, as on an installed system.
         let fixes = format!(
             "deb {mirror_of_debian} {release}-updates main\ndeb {} {release}-security main\n",
             mirror("Debian-Security")?
@@ -144,7 +145,8 @@ impl System {
         Ok(())
     }
 
-    /// Copies this machine's certificate authorities: nothing else works behind a proxy with its own certificate.
+    /// Copies this machine's certificate authorities, because nothing else works behind a proxy with its own
+    /// certificate.
     pub fn trust(&self) -> anyhow::Result<()> {
         let authorities = "etc/ssl/certs/ca-certificates.crt";
         let here = Path::new("/").join(authorities);
@@ -154,14 +156,14 @@ impl System {
         Ok(())
     }
 
-    /// Clones the sources, from outside: a git work tree need not contain its history.
+    /// Clones the sources from outside the system, because a git work tree need not contain its history.
     pub fn clone_to(&self, sources: &Path) -> anyhow::Result<()> {
         let mut git = Command::new("git");
         git.args(["-c", "safe.directory=*", "clone", "--quiet", "."]).arg(sources);
         said_well(&mut git, "git clone")
     }
 
-    /// A copy with its files and their permissions, below `place`.
+    /// A copy below `place`, with the same files and permissions.
     pub fn copied(&self, place: &Path) -> anyhow::Result<Self> {
         let copy = place.join("copy");
         let mut cp = Command::new("cp");
@@ -170,11 +172,11 @@ impl System {
         Ok(Self { directory: copy, shares: self.shares })
     }
 
-    /// Installs the usual software, and gives the sources to the user.
+    /// Installs the typical software, and gives the sources to the user.
     pub fn furnish(&self, furniture: Furniture) -> anyhow::Result<()> {
         self.enter(Furniture::Bare, furniture.set_up())?;
         if furniture == Furniture::User {
-            // What is shared is read-only.
+            // Shared directories are read-only.
             let others = if self.shares { "/srv/cargo" } else { "-R /srv/cargo /srv/rustup" };
             let script = format!(
                 "mkdir -p /srv/cargo /srv/rustup; chown -R {USER}: {HOME}; chown {USER}: {others}"
@@ -184,9 +186,9 @@ impl System {
         Ok(())
     }
 
-    /// Runs `script` like a login shell of that user, and returns the seconds that it took.
+    /// Runs `script` in a login shell of that user, and returns the time that it took in seconds.
     pub fn enter(&self, furniture: Furniture, script: &str) -> anyhow::Result<f64> {
-        // Makes the root a mount point, so that programs inside find their file system.
+        // Makes the root directory a mount point, so that programs in the system find their file system.
         const MOUNTS: &str = r#"
             mount --bind "$1" "$1"
             mount --bind /proc "$1/proc"; mount --bind /sys "$1/sys"; mount --rbind /dev "$1/dev"

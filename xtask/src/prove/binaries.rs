@@ -17,7 +17,7 @@ pub struct Binary {
     pub directory: PathBuf,
 }
 
-/// Builds the tests of the packages that these arguments of cargo select.
+/// Builds the tests of the packages that these cargo arguments select.
 pub fn build(packages: &[&str]) -> anyhow::Result<Vec<Binary>> {
     let mut cargo = Command::new(env!("CARGO"))
         .arg("test")
@@ -37,7 +37,7 @@ pub fn build(packages: &[&str]) -> anyhow::Result<Vec<Binary>> {
     Ok(binaries)
 }
 
-/// Parses a line of cargo that reports a test binary (The Cargo Book, "External tools").
+/// Parses a message of cargo that reports a test binary (The Cargo Book, "External tools").
 fn artifact(line: &Value) -> Option<Binary> {
     let program = line["executable"].as_str()?;
     if line["reason"] != "compiler-artifact" || line["profile"]["test"] != true {

@@ -1,4 +1,4 @@
-//! Sees each check fail on something broken on purpose: a check that passes nevertheless checks nothing.
+//! Shows that each check fails on a deliberate fault: a check that passes nevertheless proves nothing.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::steps::{Programs, reason};
 use super::tally::Tally;
 use crate::{dist, fuzz};
 
-/// Seconds that a check has to fail.
+/// Time in seconds in which a check must fail.
 const TIME: u64 = 60;
 
 /// Applies the row's deliberate faults, unless they were already detected for this commit.
@@ -38,7 +38,7 @@ pub fn see_it_fail(row: &Row, programs: &Programs, tally: &mut Tally) -> anyhow:
     Ok(())
 }
 
-/// The output of a test about it.
+/// The output of the test that fails because of the fault.
 fn fails(broken: &Broken, programs: &Programs) -> anyhow::Result<String> {
     let tests = programs.tests(&broken.test)?;
     for test in &tests {
@@ -53,7 +53,7 @@ fn fails(broken: &Broken, programs: &Programs) -> anyhow::Result<String> {
     bail!("{} passed", broken.test.filter)
 }
 
-/// The break for Miri, in a copy of the sources.
+/// The deliberate fault for Miri, in a copy of the sources.
 fn miri_finds_a_short_buffer() -> anyhow::Result<String> {
     let copy = tempfile::tempdir()?;
     dist::copy_sources(copy.path())?;
@@ -64,7 +64,7 @@ fn miri_finds_a_short_buffer() -> anyhow::Result<String> {
     )?;
     let done = Command::new("cargo")
         .args(["+nightly", "miri", "test", "-p", "cryptbench-blockdev", "--lib", "aligned"])
-        // Cargo would use the build of an earlier, deleted copy for this one.
+        // Otherwise cargo would reuse the build of an earlier copy that no longer exists.
         .env("CARGO_TARGET_DIR", copy.path().join("target"))
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("CARGO")

@@ -1,7 +1,7 @@
 //! `cargo xtask prove`: counts the failures that the program survives, and writes docs/reliability.md.
 //!
-//! Each row of the table consists of tests that the quick tier runs with a few seeds. Here they continue with
-//! new seeds until their time is up. Each check must first fail on a deliberate fault.
+//! Each row of the table consists of tests that the quick tier runs with a few seeds. This command repeats them
+//! with new seeds until their time is up. Each check must first fail on a deliberate fault.
 
 mod binaries;
 mod broken;
@@ -42,7 +42,8 @@ pub struct Options {
     show: bool,
 }
 
-/// Everything gets its share of this time, repeatedly: a run that is stopped early has counts for all rows.
+/// Length of a cycle, in which every row gets its share of time. A run that is stopped early therefore has
+/// counts for all rows.
 const CYCLE: Duration = Duration::from_secs(12 * 60);
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
@@ -83,7 +84,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Goes through the rows, cycle by cycle, until the time is up.
+/// Processes all rows in each cycle until the time is up.
 fn go_on(
     rows: &[&Row],
     programs: &Programs,

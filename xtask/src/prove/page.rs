@@ -50,7 +50,7 @@ fn text(tally: &Tally) -> String {
     text
 }
 
-/// The counts, a line for each unit.
+/// The counts, one line per unit.
 fn counts(counted: &Counted) -> Vec<String> {
     let mut lines: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (what, count) in &counted.counts {
@@ -60,7 +60,7 @@ fn counts(counted: &Counted) -> Vec<String> {
     lines.into_iter().map(|(unit, counts)| format!("{unit}: {}", counts.join("; "))).collect()
 }
 
-/// The reasons for skips: each reason once, with its number, and its tests if the list is short.
+/// The reasons for skips, without duplicates: each with its number, and with its tests if there are few.
 fn skipped(counted: &Counted) -> Vec<String> {
     let mut reasons: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
     for why in &counted.skipped {
@@ -107,7 +107,7 @@ fn line(row: &Row, counted: &Counted) -> String {
     )
 }
 
-/// Bytes in GiB, other numbers with their thousands apart.
+/// Bytes in GiB, and other numbers with thousands separators.
 fn amount(what: &str, number: u64) -> String {
     if what.split(' ').next() == Some("bytes") {
         return format!("{:.2} Gi", number as f64 / f64::from(1 << 30));
@@ -123,7 +123,7 @@ fn amount(what: &str, number: u64) -> String {
     text
 }
 
-/// Suitable for a cell of a table: one line, no bars, no paths of temporary directories.
+/// Formats text for a table cell: one line, without bars and paths of temporary directories.
 fn cell(text: &str) -> String {
     let mut words = Vec::new();
     for word in text.split_whitespace() {

@@ -11,20 +11,20 @@ pub struct Row {
     pub least: Least,
     /// Tests that run once.
     pub once: &'static [Tests],
-    /// Tests that go on with new seeds.
+    /// Tests that are repeated with new seeds.
     pub again: &'static [Tests],
-    /// Work that is not a test of the workspace.
+    /// Work that is not done by a test of the workspace.
     pub special: Option<Special>,
     /// The deliberate faults.
     pub broken: &'static [Broken],
 }
 
-/// The least counts.
+/// Minimum counts.
 #[derive(Clone, Copy)]
 pub enum Least {
-    /// The least total in this unit.
+    /// Minimum total in this unit.
     OfAll(&'static str, u64),
-    /// The least count of each line.
+    /// Minimum count of each line.
     OfEach(u64),
 }
 
@@ -43,7 +43,7 @@ pub enum Special {
     Reproducible,
 }
 
-/// Something that is broken on purpose, and the check that must see it.
+/// A deliberate fault, and the check that must find it.
 pub struct Broken {
     /// The fault that the test applies.
     pub name: &'static str,

@@ -4,8 +4,8 @@ use std::process::{Command, Output};
 
 use super::tally::Counted;
 
-/// Crates, and the unit tests that Miri runs, all if none are listed: it supports only the oldest CPU
-/// instructions, and takes minutes for long tests.
+/// Crates, and the unit tests that Miri runs; all tests if none are listed. Miri supports only the oldest CPU
+/// instructions, and needs minutes for long tests.
 const MIRI: &[(&str, &[&str])] = &[
     ("blockdev", &["aligned", "memory::tests"]),
     (
@@ -15,11 +15,11 @@ const MIRI: &[(&str, &[&str])] = &[
     ("kdf", &["it_stops"]),
 ];
 
-/// Why other code with `unsafe` is not among them.
+/// Why other code with `unsafe` is not tested with Miri.
 const NOT_UNDER_MIRI: &str = "export, load, and blockdev's files and locked pages under Miri: their system calls \
                               (io_uring, ioctl, fcntl, madvise, mlock) are none that it knows";
 
-/// Crates whose tests run under AddressSanitizer, and tests that it must omit.
+/// Crates whose tests run under AddressSanitizer, and the tests to omit.
 const ADDRESSES: &[(&str, &[&str])] =
     &[("blockdev", &[]), ("cipher", &[]), ("kdf", &[]), ("export", &[]), ("load", &["engine::"])];
 
@@ -65,8 +65,8 @@ fn addresses(package: &str, skip: &[&str]) -> anyhow::Result<Output> {
         .env("CARGO_TARGET_DIR", std::path::absolute("target/addresses")?)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Zsanitizer=address")
-        // Leaks are ignored here: tests leave threads behind. Too large an allocation must fail, as a test
-        // expects, and not abort the test.
+        // Leaks are ignored, because tests leave threads behind. An allocation that is too large must fail, as
+        // a test expects, and not abort the test.
         .env("ASAN_OPTIONS", "detect_leaks=0:allocator_may_return_null=1")
         .arg("--");
     Ok(command.args(skip.iter().flat_map(|name| ["--skip", name])).output()?)

@@ -14,7 +14,7 @@ use super::sanitized;
 use super::tally::Tally;
 use crate::{dist, fuzz};
 
-/// The packages whose tests are counted, and this one, so that shared dependencies are built once.
+/// The packages whose tests are counted, and this package, so that shared dependencies are built once.
 const PACKAGES: &[&str] = &[
     "-pcryptbench-volume",
     "-pcryptbench-export",
@@ -30,7 +30,7 @@ const PACKAGES: &[&str] = &[
 /// Prefix of a test's message about a skip.
 const SKIPPED: &str = "SKIPPED: ";
 
-/// How long a test may exceed its time before it counts as hung.
+/// Time by which a test may exceed its limit before it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// The test binaries.
@@ -80,7 +80,7 @@ impl Programs {
         Ok(found)
     }
 
-    /// Runs a test for this many seconds from a seed on, with a deliberate fault or without.
+    /// Runs a test for this many seconds, starting with a seed, with or without a deliberate fault.
     pub fn run(
         &self,
         test: &Test<'_>,
@@ -93,7 +93,7 @@ impl Programs {
         let root = std::env::current_dir()?;
         let mut command = Command::new(&test.binary.program);
         command
-            // Some are only for this command.
+            // Some tests run only with this command.
             .args(["--exact", &test.name, "--include-ignored", "--nocapture", "--test-threads=1"])
             .current_dir(&test.binary.directory)
             .env("CARGO", env!("CARGO"))
@@ -132,7 +132,7 @@ impl Programs {
     }
 }
 
-/// Runs the one-off steps that have not run for this commit.
+/// Runs the tests that run once and have not run for this commit yet.
 pub fn once(row: &Row, programs: &Programs, tally: &mut Tally) -> anyhow::Result<()> {
     for tests in row.once {
         for test in programs.tests(tests)? {
@@ -165,7 +165,7 @@ pub fn once(row: &Row, programs: &Programs, tally: &mut Tally) -> anyhow::Result
     Ok(())
 }
 
-/// Runs the continuing tests of a row, each for its part of `time`.
+/// Runs the repeated tests of a row, each for its share of `time`.
 pub fn again(
     row: &Row,
     programs: &Programs,
@@ -195,14 +195,15 @@ pub fn again(
         tally.took(row.name, began.elapsed());
         return tally.save();
     }
-    // While a slow system is below its minimum, those that have reached theirs give it their time.
+    // While a test on a slow system is below its minimum count, tests that have reached theirs give it their
+    // time.
     let lacks = |test: &Test<'_>| tally.lacks(row, &test.name);
     if all.iter().any(|test| lacks(test) == Some(true)) {
         all.retain(|test| lacks(test) != Some(false));
     }
     let until = Instant::now() + time;
     for (i, test) in all.iter().enumerate() {
-        // Time that one does not use, because it has no work on this machine, goes to the next.
+        // Time that a test does not use, because it has no work on this machine, is given to the next one.
         let left = until.saturating_duration_since(Instant::now()).as_secs();
         step(row, programs, test, (left / (all.len() - i) as u64).max(1), tally)?;
         tally.save()?;
@@ -239,13 +240,13 @@ fn step(
     Ok(())
 }
 
-/// A line without the name of the test, which the test runner prints in front of the first.
+/// A line without the name of the test, which the test runner prints before the first line.
 fn said(line: &str) -> &str {
     let said = line.strip_prefix("test ").and_then(|line| line.split_once(" ... "));
     said.map_or(line, |(_, said)| said).trim_start()
 }
 
-/// The number and the counted thing.
+/// The number, and what was counted.
 fn count(line: &str) -> Option<(u64, &str)> {
     let (number, what) = line.strip_prefix(cryptbench_prove::COUNTED)?.split_once(' ')?;
     Some((number.parse().ok()?, what.trim()))

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::rows::{Least, Row};
 use crate::tools::said;
 
-/// Below the target directory, one file per commit, and the complete output next to it.
+/// The directory below the target directory with one file per commit, and the complete output.
 const PLACE: &str = "target/prove";
 
 #[derive(Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// The commit; with a `+` if files differ from it.
+    /// The commit, followed by `+` if files differ from it.
     pub commit: String,
     /// The day of the last run.
     pub date: String,
@@ -25,7 +25,7 @@ pub struct Tally {
     /// Number of started cycles; each cycle uses its own seeds.
     pub cycles: u64,
     pub rows: BTreeMap<String, Counted>,
-    /// The rows that this process counts: others may be counted by another one at the same time.
+    /// The rows that this process counts. Another process may count others at the same time.
     #[serde(skip)]
     own: Vec<&'static str>,
     /// The counts of each test in this process.
@@ -36,12 +36,12 @@ pub struct Tally {
 /// The counts of a row.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Counted {
-    /// The number and the counted thing; the first word is the unit.
+    /// The number for each thing that was counted; its first word is the unit.
     pub counts: BTreeMap<String, u64>,
     pub skipped: BTreeSet<String>,
     /// The failed test, its seed, and its message.
     pub failures: Vec<String>,
-    /// The deliberate fault, and the message of the check.
+    /// The deliberate fault, and the message of the check that found it.
     pub broken: BTreeMap<String, String>,
     /// Tests that run once and have run.
     pub done: BTreeSet<String>,
@@ -64,8 +64,8 @@ impl Counted {
 }
 
 impl Tally {
-    /// The tally of the commit that is checked out: an earlier one to be added to, or a new one. `own` are the
-    /// rows to be counted.
+    /// The tally for the current commit: an earlier one to which counts are added, or a new one. `own` lists
+    /// the rows to count.
     pub fn open(earlier: bool, own: Vec<&'static str>) -> anyhow::Result<Self> {
         let commit = commit()?;
         let mut tally = if earlier { Self::read(&commit)? } else { Self::default() };
@@ -88,7 +88,7 @@ impl Tally {
         }
     }
 
-    /// Takes rows that were not counted for this commit from an earlier one, and marks them.
+    /// Copies rows that were not counted for this commit from an earlier one, and marks them.
     pub fn take_missing(&mut self, commit: &str) -> anyhow::Result<()> {
         let earlier = Self::read(commit)?;
         if earlier.rows.is_empty() {
@@ -103,7 +103,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Seconds that tests ran.
+    /// Time in seconds for which tests ran.
     pub fn seconds(&self) -> f64 {
         self.rows.values().map(|row| row.seconds).sum()
     }
@@ -135,7 +135,7 @@ impl Tally {
                 self.rows.insert(name, row);
             }
         }
-        // Never a partial file: a run may be stopped at any time.
+        // The file must never be partial, because a run may be stopped at any time.
         let new = path.with_extension(format!("new-{}", std::process::id()));
         fs::write(&new, serde_json::to_vec_pretty(self)?)?;
         fs::rename(&new, &path).with_context(|| format!("cannot write {}", path.display()))
@@ -164,7 +164,7 @@ impl Tally {
         Some(counted.iter().any(|what| counts.get(what).is_some_and(|n| *n < least)))
     }
 
-    /// Why this proves less than it should.
+    /// Why these counts prove less than they should.
     pub fn faults(&self, rows: &[&Row]) -> Vec<String> {
         let mut faults = Vec::new();
         let none = Counted::default();
@@ -204,7 +204,7 @@ fn place(commit: &str, extension: &str) -> PathBuf {
     PathBuf::from(PLACE).join(format!("{commit}.{extension}"))
 }
 
-/// The commit that is checked out. docs/reliability.md is the output, so it does not count as changed.
+/// The current commit. docs/reliability.md is written by this command, so it does not count as a change.
 fn commit() -> anyhow::Result<String> {
     let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
     let changed = said("git", &["status", "--porcelain", "--", ".", ":!docs/reliability.md"])?;

@@ -25,7 +25,7 @@ pub struct Flaky {
 struct Pattern {
     /// Binary and name of the test; `*` matches anything.
     test: String,
-    /// Why it fails at times.
+    /// Why it sometimes fails.
     why: String,
     /// The day by which it will be fixed, as in `2027-01-31`.
     until: String,
@@ -41,7 +41,7 @@ impl Flaky {
     /// Fails if one of `tests` is not listed, or if a listed one should have been fixed before `today`.
     ///
     /// # Errors
-    /// The tests.
+    /// A list of these tests.
     pub fn must_name(&self, tests: &[String], today: Date) -> anyhow::Result<()> {
         let is_named = |test: &String| self.flaky.iter().any(|named| fits(&named.test, test));
         let unnamed: Vec<_> = tests.iter().filter(|test| !is_named(test)).cloned().collect();
@@ -50,7 +50,7 @@ impl Flaky {
             "these tests passed only when they were repeated; mend them, or name them in {NAMED}:\n  {}",
             unnamed.join("\n  ")
         );
-        // Days in this form are in the order of their letters.
+        // Dates in this form sort alphabetically.
         let today = today.to_string();
         let late = self.flaky.iter().filter(|named| named.until < today);
         let late: Vec<_> = late.map(|named| format!("{} ({})", named.test, named.until)).collect();

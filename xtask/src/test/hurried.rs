@@ -1,8 +1,8 @@
-//! Programs of others whose key derivation takes seconds on purpose, made quick for the tests of every change: scripts in
-//! front of the search path that preload a library (`hurried/preload.rs`).
+//! Makes other programs, whose key derivation takes seconds on purpose, fast enough for testing every change.
+//! Scripts at the start of the search path preload a library (`hurried/preload.rs`).
 //!
-//! The tests check how these programs are used and what they store, which is the same with a cheap key. The
-//! nightly tier uses them unmodified.
+//! The tests check how these programs are used and what they store, which does not depend on the cost of the
+//! key derivation. The nightly tier uses the unmodified programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -50,7 +50,7 @@ fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| path.is_file())
 }
 
-/// A script that becomes the real program.
+/// A script that replaces itself with the real program.
 fn text(library: &Path, real: &Path) -> String {
     let (library, real) = (library.display(), real.display());
     format!("#!/bin/sh\nLD_PRELOAD='{library}' exec '{real}' \"$@\"\n")

@@ -12,7 +12,7 @@ pub struct Case {
     pub name: String,
     pub seconds: f64,
     pub result: Result,
-    /// Standard output and standard error of all its tries.
+    /// Standard output and standard error of all attempts.
     pub output: String,
 }
 

@@ -1,5 +1,5 @@
-//! Tests that `cargo test` runs: the examples in the documentation, tests under Wine, and all of them without
-//! cargo-nextest.
+//! Tests that `cargo test` runs: the examples in the documentation, tests under Wine, and all tests if
+//! cargo-nextest is not available.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -50,8 +50,8 @@ pub fn log(path: &Path) -> anyhow::Result<File> {
 pub fn run(cargo: &mut Command, log: &mut File) -> anyhow::Result<Ended> {
     writeln!(log, "==== {cargo:?}")?;
     let start = log.seek(SeekFrom::End(0))?;
-    // Not a pipe, because a process that a test leaves running would keep it open. One file for both streams keeps
-    // their order.
+    // Not a pipe, because a process that a test leaves running would keep it open. A single file keeps the
+    // order of both streams.
     cargo.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?);
     let status = cargo.status().with_context(|| format!("cannot start {cargo:?}"))?;
     log.seek(SeekFrom::Start(start))?;
@@ -70,8 +70,8 @@ pub fn run(cargo: &mut Command, log: &mut File) -> anyhow::Result<Ended> {
     Ok(Ended { counts: count(&output), output, failures, success: status.success() })
 }
 
-/// Adds up the results of all binaries. Some tests start their own binary again; its result comes before the result of
-/// all tests.
+/// Adds up the results of all binaries. Some tests start their own binary again; that result precedes the
+/// result of all tests.
 fn count(output: &str) -> Counts {
     let (mut counts, mut last) = (Counts::default(), None);
     for line in output.lines().chain(["   Running"]) {

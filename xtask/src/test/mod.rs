@@ -23,10 +23,10 @@ use self::libtest::Counts;
 use self::skips::Skips;
 use crate::{arm, cross, guest_kernel, packages, tidy, tools};
 
-/// Tells tests how thorough to be.
+/// The variable that tells tests how thorough to be.
 const TIER: &str = "CRYPTBENCH_TEST_TIER";
 
-/// Set to `true` where nobody sees the skipped tests: each reason must then be listed in
+/// Set to `true` if nobody reads the list of skipped tests. Each reason must then be listed in
 /// `xtask/skips.toml`.
 const CI: &str = "CI";
 
@@ -68,7 +68,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let began = Instant::now();
     let (mut skips, named) = (Skips::read()?, Flaky::read()?);
     tidy::run()?;
-    // The packages of others are fetched and unpacked while the compiler works.
+    // Packages of other programs are fetched and unpacked while the compiler works.
     let (built, installed) = std::thread::scope(|scope| {
         let installing = scope.spawn(|| install(options));
         (build(), installing.join())
@@ -107,7 +107,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             all.cargo_test(&["--lib", "--bins", "--tests"], &how)?;
         }
     }
-    // Of all crates together: for a single one cargo would build others with different features.
+    // For all crates together, because cargo would build some crates with different features for a single one.
     all.cargo_test(&["--doc"], &how)?;
     let ran = began.elapsed();
     println!();
@@ -152,9 +152,9 @@ fn build() -> anyhow::Result<()> {
 struct How<'a> {
     tier: Tier,
     filter: Option<&'a str>,
-    /// A directory for the state of programs.
+    /// A directory in which programs store their state.
     state: tempfile::TempDir,
-    /// Programs in front of those in the search path.
+    /// Programs that come before those in the search path.
     programs: Option<tempfile::TempDir>,
 }
 
@@ -167,14 +167,14 @@ impl How<'_> {
         command
             .env("PATH", path)
             .env("CARGO", env!("CARGO"))
-            // insta asks cargo for this otherwise, once for each test.
+            // Otherwise insta would ask cargo for this in each test.
             .env("INSTA_WORKSPACE_ROOT", std::env::current_dir()?)
             .env(TIER, self.tier.as_str());
         Ok(())
     }
 }
 
-/// What came of all tests.
+/// The results of all tests.
 struct All {
     counts: Counts,
     success: bool,
@@ -233,7 +233,7 @@ impl All {
     }
 }
 
-/// Checks for other systems, and tests on another architecture and under Wine.
+/// Checks the code for other systems, and runs tests on another architecture and under Wine.
 fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
     let skipped = cross::check_all()?.into_iter().chain(arm::emulate(None)?);
     let skipped = skipped.chain(cross::windows::run(None)?);
@@ -241,8 +241,8 @@ fn on_others(skips: &mut Skips) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Installs the tests' requirements, if it may; returns what could not be installed, and the program that runs
-/// the tests.
+/// Installs what the tests require, if permitted. Returns what could not be installed, and the program that
+/// runs the tests.
 fn install(options: &Options) -> (Vec<String>, anyhow::Result<PathBuf>) {
     if options.offline {
         return (Vec::new(), tools::cargo_nextest(false));
@@ -251,7 +251,7 @@ fn install(options: &Options) -> (Vec<String>, anyhow::Result<PathBuf>) {
     if let Err(why) = guest_kernel::ensure() {
         missing.push(format!("a kernel of Debian's (disks of ublk): {why:#}"));
     }
-    // It takes a minute of both cores to build.
+    // Building it occupies both cores for a minute.
     if options.tier == Tier::Nightly
         && let Err(why) = tools::CARGO_DEB.path()
     {

@@ -1,4 +1,4 @@
-//! Runs the tests with cargo-nextest: each in a separate process, with a time limit and a second try
+//! Runs the tests with cargo-nextest: each in a separate process, with a time limit and a second attempt
 //! (`.config/nextest.toml`).
 
 use std::fs::{self, Permissions};
@@ -12,20 +12,20 @@ use super::junit::{self, Case};
 use super::{How, Tier};
 use crate::fuzz;
 
-/// Tests that only compute use a core, which is several slots of the scheduler; tests that wait for disks and
-/// other programs use one slot each (`threads-required`).
+/// Tests that only compute use a whole core, which is several slots of the scheduler. Tests that wait for disks
+/// and other programs use one slot each (`threads-required`).
 const SLOTS_PER_CORE: usize = 4;
 
-/// Protects the deliberate remains of one test from the cleanup of another.
+/// Protects what one test leaves behind deliberately from the cleanup of another test.
 const RUNNER: &str = "#!/bin/sh
 export XDG_STATE_HOME=\"$CRYPTBENCH_TEST_STATE/$$\"
 exec \"$@\"
 ";
 
-/// Runs all tests but the examples in the documentation.
+/// Runs all tests except the examples in the documentation.
 ///
 /// # Errors
-/// If it cannot be started, or ends without a report.
+/// If the program cannot be started, or ends without a report.
 pub fn run(nextest: &Path, how: &How<'_>) -> anyhow::Result<Vec<Case>> {
     let report = report(how.tier);
     let _ = fs::remove_file(&report);
@@ -37,7 +37,7 @@ pub fn run(nextest: &Path, how: &How<'_>) -> anyhow::Result<Vec<Case>> {
     command
         .args(["nextest", "run", "--workspace", "--all-features", "--no-fail-fast"])
         .args(["--no-tests=pass", "--no-pager", "--profile", profile(how.tier)])
-        // Without cargo: everything was built before.
+        // cargo itself prints nothing, because everything was built before.
         .args(["--cargo-quiet", "--cargo-quiet"])
         .arg(format!("--test-threads={}", SLOTS_PER_CORE * cores))
         .args(how.filter)
@@ -59,12 +59,12 @@ fn profile(tier: Tier) -> &'static str {
     }
 }
 
-/// The location of the report (`path` of `junit` in `.config/nextest.toml`).
+/// The location of the report (`path` in the section `junit` of `.config/nextest.toml`).
 fn report(tier: Tier) -> PathBuf {
     Path::new("target/nextest").join(profile(tier)).join("junit.xml")
 }
 
-/// The variable with the runner of this machine's programs (The Cargo Book, "Configuration").
+/// The variable that contains the runner for this machine's programs (The Cargo Book, "Configuration").
 fn runner_variable() -> anyhow::Result<String> {
     let host = fuzz::host()?.to_uppercase().replace('-', "_");
     Ok(format!("CARGO_TARGET_{host}_RUNNER"))

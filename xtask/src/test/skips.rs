@@ -1,5 +1,5 @@
-//! Lists what tests skipped: each reason once, grouped by possible remedy, and whether `xtask/skips.toml` lists
-//! it.
+//! Lists what tests skipped: the reasons without duplicates, grouped by possible remedy, and whether
+//! `xtask/skips.toml` lists them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +11,10 @@ use serde::Deserialize;
 /// The prefix with which tests report that they skipped something.
 const SAID: &str = "SKIPPED: ";
 
-/// The prefixes with which they report that this CPU lacks an instruction set.
+/// The prefixes of reasons that name an instruction set that this CPU lacks.
 const LACKS: &[&str] = &["this CPU has no ", "this CPU has not all of "];
 
-/// The file with reasons that cannot be remedied.
+/// The file with the reasons that cannot be remedied.
 const NAMED: &str = "xtask/skips.toml";
 
 /// Reasons with their number of occurrences.
@@ -23,7 +23,7 @@ pub struct Skips {
     named: Named,
     /// Instruction sets that this CPU lacks.
     processor: BTreeMap<String, usize>,
-    /// Missing on this machine: a program, a kernel feature, a permission.
+    /// What this machine lacks: a program, a kernel feature, a permission.
     machine: BTreeMap<String, usize>,
     /// Packages that could not be installed.
     not_installed: Vec<String>,
@@ -103,10 +103,10 @@ impl Skips {
         processor.chain(others).filter(|why| !is_named(why)).collect()
     }
 
-    /// Fails if a reason is not listed, and says how to list it.
+    /// Fails if a reason is not listed, and explains how to list it.
     ///
     /// # Errors
-    /// The reasons that are not listed.
+    /// A list of these reasons.
     pub fn must_be_named(&self) -> anyhow::Result<()> {
         let unnamed = self.unnamed();
         anyhow::ensure!(

@@ -1,5 +1,5 @@
-//! An error says what failed, and its `source()` says why. Refuses error messages that contain
-//! both, because showing the chain would repeat the cause.
+//! An error message states what failed, and its `source()` states why. Refuses messages that contain both,
+//! because printing the chain would repeat the cause.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// The fields that `source()` returns according to thiserror: one with that name, and marked ones.
+/// The fields that `source()` returns according to thiserror: the field of that name, and marked fields.
 fn sources(fields: &str) -> impl Iterator<Item = &str> {
     let marked = ["#[source]", "#[from]"].into_iter().flat_map(move |mark| {
         fields.match_indices(mark).map(move |(at, _)| {
@@ -43,7 +43,7 @@ fn says(words: &str, field: &str) -> bool {
         let asked = format!("{opening}{field}");
         words.match_indices(&asked).any(|(at, found)| end(&words[at + found.len()..]))
     };
-    // As an argument, a tuple field is `.0`; a name may be used directly.
+    // As an argument, a tuple field is written as `.0`; a named field may be used directly.
     within("{") || within("\", ") || within("(") || within("&") || (field == "0" && within("."))
 }
 

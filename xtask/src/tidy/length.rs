@@ -1,4 +1,4 @@
-//! The amount of text: the README, a newcomer's pages, and all of docs have limits in words.
+//! Limits for the amount of text, in words: the README, the pages for newcomers, and all of docs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const NEWCOMER: usize = 1_500;
 /// README and all pages below docs/ but [`LATER`].
 const ALL: usize = 27_000;
 
-/// Newer pages, each with a separate limit and not part of [`ALL`].
+/// Newer pages, which have their own limits and are not counted in [`ALL`].
 const LATER: &[(&str, usize)] = &[
     ("docs/fleet.md", 760),
     ("docs/formats/bitlocker.md", 245),
@@ -29,7 +29,8 @@ const LATER: &[(&str, usize)] = &[
     ("docs/windows.md", 450),
 ];
 
-/// The README's transcript is generated, but a newcomer reads it: 24 lines of 80 columns count as this.
+/// The number of words counted for the README's transcript. It is generated, but a newcomer reads its 24 lines
+/// of 80 columns.
 const TRANSCRIPT: usize = 200;
 
 /// Prints the numbers of words, and reports texts that are too long.
@@ -84,7 +85,7 @@ fn words_of(page: &Path, faults: &mut Vec<String>) -> anyhow::Result<usize> {
     Ok(words)
 }
 
-/// Words as `wc -w` counts them, outside of generated parts; and whether each of those has its end.
+/// Number of words, as counted by `wc -w`, outside generated parts; and whether each generated part has an end.
 fn count(text: &str) -> (usize, bool) {
     let (mut words, mut generated, mut closed) = (0, false, true);
     for line in text.lines() {

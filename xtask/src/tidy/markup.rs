@@ -1,11 +1,12 @@
-//! Markup is created by `html!`, which escapes: text that bypasses it comes from a constant or from a drawing.
+//! Checks that markup is created with `html!`, which escapes text. Text that bypasses it must come from a
+//! constant or a drawing.
 
 use std::path::Path;
 
 /// The module in which text created at run time becomes markup.
 const DRAWING: &str = "crates/view/src/drawing";
 
-/// Other such files, each with a reason.
+/// Other files in which this happens, each with a reason.
 const ELSEWHERE: &[(&str, &str)] = &[(
     "crates/view/src/html/trials.rs",
     "JSON, which entities would spoil; its brackets are escaped",
@@ -27,7 +28,7 @@ pub fn check(file: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// Whether an argument list begins with only the name of a constant, or with nothing.
+/// Whether an argument list is empty or starts with only the name of a constant.
 fn is_constant(argument: &str) -> bool {
     let name = argument.split(')').next().unwrap_or("");
     name == "\"\"" || !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_')

@@ -1,5 +1,5 @@
-//! System-specific code is only in the listed places, and only one file per crate asks which system
-//! it is built for.
+//! Checks that system-specific code is only in the listed files, and that only one file per crate checks for
+//! which system it is built.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::sources::{of_the_program, without_tests};
 use crate::cross::PORTABLE;
 
-/// Names that exist on some systems only.
+/// Names that exist only on some systems.
 const OF_ONE_SYSTEM: &[&str] = &[
     "rustix",
     "libc::",
@@ -26,7 +26,7 @@ const OF_ONE_SYSTEM: &[&str] = &[
     "\"/dev/",
 ];
 
-/// How a crate checks which system it is built for.
+/// The ways in which a crate can check for which system it is built.
 const ASKS: [&str; 4] = ["target_os", "cfg(windows", "cfg_attr(windows", "cfg(unix"];
 
 /// Files for system-specific code, each with a reason. An unused entry is also a fault.
@@ -45,7 +45,7 @@ const HOMES: &[(&str, &str)] = &[
     ("crates/system/src", "what is set up is the system's own: mappings, mounts, keys"),
 ];
 
-/// Files that may check which system it is, each with a reason.
+/// Files that may check for which system they are built, each with a reason.
 const ASKING: &[(&str, &str)] = &[
     ("crates/blockdev/src/lib.rs", "chooses between linux and windows"),
     ("crates/os/src/lib.rs", "chooses between linux and windows"),
@@ -73,7 +73,7 @@ pub fn check(files: &[PathBuf], faults: &mut Vec<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// The faults of a file outside its tests. Exceptions in use are added to `needed`.
+/// The faults in a file outside its tests. Exceptions that are used are added to `needed`.
 fn look(file: &Path, text: &str, needed: &mut BTreeSet<&'static str>) -> Vec<String> {
     let mut faults = Vec::new();
     for (number, line) in without_tests(text) {

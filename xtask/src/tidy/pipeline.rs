@@ -1,5 +1,5 @@
-//! A run is a pipeline: the user's request is visible only up to the plan, decisions query nothing, the plan
-//! does not change, and the function that lists the stages stays short.
+//! Checks that a run is a pipeline: the user's request is visible only until the plan is made, decisions query
+//! nothing, the plan does not change, and the function that lists the stages stays short.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ const LONGEST: usize = 60;
 const KNOW_THE_REQUEST: &[&str] =
     &["lib.rs", "run.rs", "request.rs", "look", "decide", "dry_run.rs"];
 
-/// Calls that query the machine; that must happen before anything is decided.
+/// Calls that query the machine, which must happen before anything is decided.
 const ASKS: &[&str] = &[
     "cryptbench_os",
     "fs",
@@ -57,7 +57,7 @@ fn word(text: &str, wanted: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(part) && !text[at + wanted.len()..].starts_with(part))
 }
 
-/// Whether `text` names something in the module or type `within`.
+/// Whether `text` refers to an item in the module or type `within`.
 fn calls(text: &str, within: &str) -> bool {
     text.match_indices(&format!("{within}::")).any(|(at, _)| !text[..at].ends_with(part))
 }

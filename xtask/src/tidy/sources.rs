@@ -1,4 +1,4 @@
-//! Which files and lines belong to the program, and not to its tests.
+//! Determines which files and lines belong to the program and not to its tests.
 
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
@@ -24,8 +24,9 @@ pub(crate) fn of_the_program(root: &Path, files: &[PathBuf]) -> io::Result<Vec<(
     Ok(texts)
 }
 
-/// The lines outside of items that are compiled only for tests, with their numbers. A module of tests is the last item of a
-/// file; another item ends, as rustfmt leaves it, in its first line or in one that only closes it.
+/// The lines outside items that are compiled only for tests, with their numbers. A module of tests is the last
+/// item of a file. Any other item ends, as rustfmt formats it, in its first line or in a line that only closes
+/// it.
 pub(crate) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut lines = (1..).zip(text.lines());
     std::iter::from_fn(move || {
@@ -49,7 +50,7 @@ pub(crate) fn without_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The text after `mod` in a line that begins a module.
+/// The text after `mod` in a line that starts a module.
 fn module(line: &str) -> Option<&str> {
     let (before, name) = line.split_once("mod ")?;
     (before.is_empty() || before.starts_with("pub")).then_some(name)

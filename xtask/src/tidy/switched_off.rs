@@ -1,5 +1,5 @@
-//! No test is disabled: a manifest says `doctest = false` or `test = false`, which saves a build, only if there
-//! is nothing to test.
+//! Checks that no test is disabled: a manifest may contain `doctest = false` or `test = false`, which saves a
+//! build, only if there is nothing to test.
 
 use std::env;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::msrv;
 
-/// Kinds of targets that may contain tests by default.
+/// Kinds of targets that can contain tests by default.
 const TESTED: &[&str] = &["lib", "bin", "test"];
 
 pub fn check(metadata: &Value, files: &[PathBuf], faults: &mut Vec<String>) -> anyhow::Result<()> {
@@ -38,7 +38,8 @@ pub fn check(metadata: &Value, files: &[PathBuf], faults: &mut Vec<String>) -> a
     Ok(())
 }
 
-/// Tests that `source` contains although `target`, as `cargo metadata` describes it, does not build them.
+/// Tests that `source` contains but that are not built, according to `target`, the description of the target by
+/// `cargo metadata`.
 fn forgotten(target: &Value, source: &str) -> Vec<&'static str> {
     let is = |kinds: &[&str]| {
         let kind = target["kind"].as_array().into_iter().flatten();

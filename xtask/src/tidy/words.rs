@@ -1,8 +1,8 @@
-//! One word, one meaning: retired words must not come back.
+//! Checks that each word has one meaning: retired words must not be used again.
 
 use std::path::Path;
 
-/// A retired word, its replacement, and where it may still appear.
+/// A retired word, its replacement, and the texts in which it may still occur.
 const RETIRED: &[(&str, &str, &[&str])] = &[
     ("contender", "arm", &[]),
     // The directory keeps the name from earlier versions.

@@ -1,4 +1,4 @@
-//! One job: who takes part, whose key is right, how long they take.
+//! Compares one job: the contenders, whether their keys are right, and their times.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -13,10 +13,10 @@ use serde::Serialize;
 use crate::job::{Job, PASSPHRASE, SALT};
 use crate::peers::Peer;
 
-/// A contender's seconds, one for each round.
+/// The times of a contender in seconds, one per round.
 #[derive(Serialize)]
 pub struct Times {
-    /// The kernel (ours) or the library.
+    /// Name of the kernel (ours) or of the library.
     pub name: String,
     /// In the order of the rounds.
     pub seconds: Vec<f64>,
@@ -33,28 +33,28 @@ impl Times {
 pub struct Comparison {
     /// Name in our registry.
     pub function: &'static str,
-    /// What was measured, in words.
+    /// A description of the job.
     pub title: String,
-    /// Iterations of PBKDF2, or passes.
+    /// Iterations of PBKDF2, or passes of Argon2id.
     pub iterations: u32,
-    /// Memory, KiB; 0 for PBKDF2.
+    /// Memory in KiB; 0 for PBKDF2.
     pub memory_kib: u32,
-    /// Bytes of the key.
+    /// Length of the key in bytes.
     pub key_bytes: usize,
-    /// Our kernels, that of the highest tier first.
+    /// Our kernels, highest tier first.
     pub ours: Vec<Times>,
-    /// The others, fastest first.
+    /// The other libraries, fastest first.
     pub peers: Vec<Times>,
-    /// Those that were left out, and why.
+    /// Contenders that were excluded, and the reasons.
     pub faults: Vec<String>,
 }
 
 type Contender<'a> = (String, Box<dyn Fn(&mut [u8]) -> anyhow::Result<()> + 'a>);
 
-/// Compares ours with the peers.
+/// Compares our kernels with the peers.
 ///
 /// # Errors
-/// Ours fails, or our kernels disagree.
+/// If one of our kernels fails, or they disagree.
 pub fn compare(
     job: &Job,
     peers: &[Box<dyn Peer>],
@@ -116,7 +116,7 @@ pub fn compare(
     })
 }
 
-/// Our kernels, the highest tier first, each once.
+/// Our kernels without duplicates, highest tier first.
 fn ours<'a>(job: &Job, derivation: Derivation, tier: Tier) -> Vec<Contender<'a>> {
     let mut all: Vec<Contender<'a>> = Vec::new();
     for tier in Tier::available().into_iter().rev().filter(|&t| t <= tier) {
@@ -136,7 +136,7 @@ fn ours<'a>(job: &Job, derivation: Derivation, tier: Tier) -> Vec<Contender<'a>>
 }
 
 impl Comparison {
-    /// A line of the table for each of our kernels.
+    /// A table row for each of our kernels.
     pub fn markdown(&self) -> String {
         let unit = |times: &Times| match self.memory_kib {
             0 => format!("{:.3}", times.median() / f64::from(self.iterations) * 1e6),
@@ -165,8 +165,8 @@ impl Comparison {
     }
 }
 
-/// Their time over ours, round by round: the median, with the interval of the signed ranks of the
-/// logarithms, or below six rounds that of Student's t.
+/// Ratio of a peer's time to ours: the median over the rounds. The interval is based on the signed ranks of the
+/// logarithms or, for fewer than six rounds, on Student's t.
 fn ratio(ours: &Times, theirs: &Times) -> String {
     let rounds = ours.seconds.iter().zip(&theirs.seconds);
     let d: Vec<f64> = rounds.map(|(ours, theirs)| (theirs / ours).ln()).collect();
@@ -177,7 +177,7 @@ fn ratio(ours: &Times, theirs: &Times) -> String {
     }
 }
 
-/// CPU time of this process so far: Argon2 may run on a thread of its own.
+/// CPU time of this process so far. The process counts, because Argon2 may use a separate thread.
 fn cpu_time() -> Duration {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec.cast_unsigned(), u32::try_from(now.tv_nsec).unwrap_or_default())

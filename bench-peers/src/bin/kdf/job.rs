@@ -1,27 +1,28 @@
-//! What is derived: a function with its cost and the length of its key.
+//! The job of a derivation: a function with its cost and the length of its key.
 
 use cryptbench_kdf::{Argon2Kind, Argon2Params, Derivation, KdfError, find};
 
-/// A passphrase as people choose them.
+/// A passphrase of the kind that users choose.
 pub const PASSPHRASE: &[u8] = b"correct horse battery staple";
-/// A salt of VeraCrypt's length.
+/// A salt with VeraCrypt's length.
 pub const SALT: [u8; 64] = [7; 64];
 
-/// One line of the table.
+/// One row of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
     /// Name in our registry.
     pub function: &'static str,
     /// Iterations of PBKDF2, or passes of Argon2id.
     pub iterations: u32,
-    /// Memory of Argon2id, KiB; 0 for PBKDF2.
+    /// Memory of Argon2id in KiB; 0 for PBKDF2.
     pub memory_kib: u32,
-    /// Bytes of the key.
+    /// Length of the key in bytes.
     pub key_bytes: usize,
 }
 
-/// Header keys: 192 bytes, what VeraCrypt derives, with what its new volumes mostly have; 64 bytes, what
-/// one cipher in XTS takes, with the others. Iterations that take the slowest peers some tenths of a second.
+/// The jobs are header keys. With the functions that most new VeraCrypt volumes use, the key has 192 bytes, as
+/// in VeraCrypt. With the others it has 64 bytes, which a single cipher in XTS needs. The slowest peers need
+/// some tenths of a second for the iterations.
 pub fn jobs() -> Vec<Job> {
     let pbkdf2 =
         |function, iterations, key_bytes| Job { function, iterations, memory_kib: 0, key_bytes };
@@ -38,7 +39,7 @@ pub fn jobs() -> Vec<Job> {
 }
 
 impl Job {
-    /// What is measured, in words.
+    /// A description of the job.
     pub fn title(&self) -> String {
         match self.memory_kib {
             0 => format!("{}, {} bytes", self.function, self.key_bytes),
@@ -52,10 +53,10 @@ impl Job {
         }
     }
 
-    /// Ours.
+    /// Our derivation for the job.
     ///
     /// # Errors
-    /// The registry does not know the function.
+    /// If the registry does not contain the function.
     pub fn derivation(&self) -> Result<Derivation, KdfError> {
         Ok(match self.memory_kib {
             0 => Derivation::Pbkdf2 { prf: find(self.function)?, iterations: self.iterations },

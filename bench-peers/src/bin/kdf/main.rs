@@ -1,4 +1,4 @@
-//! Our key derivation beside that of other libraries: one thread, header keys, turn by turn.
+//! Compares our key derivation with that of other libraries: on one thread, for header keys, interleaved.
 //!
 //! `cargo xtask bench kdf` builds and runs this.
 
@@ -20,22 +20,22 @@ use peers::Peer;
 /// Compares our key derivation with other libraries.
 #[derive(Parser)]
 struct Args {
-    /// Rounds; each visits every contender once
+    /// Rounds; each runs every contender once
     #[arg(long, default_value_t = 15)]
     rounds: usize,
-    /// Only functions whose name contains this
+    /// Only functions whose names contain this
     #[arg(long, default_value = "")]
     prf: String,
     /// Highest tier of our kernels: soft, aesni, avx2 or avx512
     #[arg(long, default_value = "avx512")]
     tier: Tier,
-    /// A library of VeraCrypt's key derivation
+    /// A library that contains VeraCrypt's key derivation
     #[arg(long)]
     veracrypt: Option<PathBuf>,
-    /// What to say of the machine
+    /// Description of the machine for the output
     #[arg(long, default_value = "")]
     machine: String,
-    /// Everything measured, as JSON
+    /// Print all measurements as JSON
     #[arg(long)]
     json: bool,
 }

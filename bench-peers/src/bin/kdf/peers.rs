@@ -1,4 +1,4 @@
-//! The libraries to compare with: each by a small adapter that derives a key.
+//! The libraries to compare with. A small adapter for each derives a key.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong, c_void};
 use std::ptr;
@@ -8,18 +8,18 @@ use libloading::Library;
 
 use crate::job::Job;
 
-/// A library that has some of our functions.
+/// A library that implements some of our functions.
 pub trait Peer {
     /// Its name in tables.
     fn name(&self) -> &'static str;
 
-    /// The version, as the library itself tells it.
+    /// The version that the library reports.
     fn version(&self) -> String;
 
-    /// Fills `out` with the key; `false` where the library does not offer the function.
+    /// Fills `out` with the key; `false` if the library does not support the function.
     ///
     /// # Errors
-    /// The library offers the function but refused to derive.
+    /// If the library supports the function but the derivation fails.
     fn derive(
         &self,
         job: &Job,
@@ -29,7 +29,7 @@ pub trait Peer {
     ) -> anyhow::Result<bool>;
 }
 
-/// Every peer of this machine, and why the others are not among them.
+/// Every peer on this machine, and why others are missing.
 pub fn load() -> (Vec<Box<dyn Peer>>, Vec<String>) {
     let mut here: Vec<Box<dyn Peer>> = vec![Box::new(RustCrypto)];
     let mut skipped = Vec::new();
@@ -48,7 +48,7 @@ pub fn load() -> (Vec<Box<dyn Peer>>, Vec<String>) {
 fn open(names: &[&str]) -> anyhow::Result<Library> {
     let mut last = None;
     for name in names {
-        // SAFETY: the constructors of these libraries only set up their own state.
+        // SAFETY: the constructors of these libraries only set up the libraries' own state.
         match unsafe { Library::new(*name) } {
             Ok(library) => return Ok(library),
             Err(error) => last = Some(error),
@@ -87,7 +87,7 @@ impl Peer for RustCrypto {
             "whirlpool" => run::<whirlpool::Whirlpool>(password, salt, n, out),
             "streebog-512" => run::<streebog::Streebog512>(password, salt, n, out),
             "ripemd-160" => run::<ripemd::Ripemd160>(password, salt, n, out),
-            // BLAKE2 buffers lazily, which HMAC's fast form does not take.
+            // The fast form of HMAC does not support BLAKE2, which buffers lazily.
             "blake2s-256" => {
                 let derive = pbkdf2::pbkdf2::<pbkdf2::hmac::SimpleHmac<blake2::Blake2s256>>;
                 derive(password, salt, n, out).context("the key's length")?;
@@ -105,7 +105,7 @@ impl Peer for RustCrypto {
     }
 }
 
-/// The version of the crate `name` that this program was built with.
+/// The version of the crate `name` with which this program was built.
 fn locked_version(name: &str) -> Option<&'static str> {
     let mut lines = include_str!("../../../Cargo.lock").lines();
     lines.find(|line| *line == format!("name = \"{name}\""))?;
@@ -123,7 +123,7 @@ type Pkcs5 = unsafe extern "C" fn(
     *mut u8,
 ) -> c_int;
 
-/// OpenSSL 3 by its shared library.
+/// OpenSSL 3, loaded as a shared library.
 struct OpenSsl {
     pbkdf2: Pkcs5,
     digest: unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *const c_void,
@@ -136,7 +136,8 @@ impl OpenSsl {
     fn load() -> anyhow::Result<Self> {
         let library = open(&["libcrypto.so.3"])?;
         // SAFETY: the types are those of <openssl/evp.h>, <openssl/provider.h> and <openssl/crypto.h>; the
-        // library is kept with the pointers. Whirlpool is in the legacy provider, which may be missing.
+        // library stays loaded as long as the pointers exist. Whirlpool is in the legacy provider, which may be
+        // missing.
         unsafe {
             let provider: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void =
                 *library.get(b"OSSL_PROVIDER_load")?;
@@ -159,7 +160,7 @@ impl Peer for OpenSsl {
     }
 
     fn version(&self) -> String {
-        // SAFETY: 0 asks for the version text, which is static.
+        // SAFETY: 0 selects the version text, which is static.
         unsafe { CStr::from_ptr((self.version)(0)) }.to_string_lossy().into_owned()
     }
 
@@ -179,12 +180,13 @@ impl Peer for OpenSsl {
             "ripemd-160" => c"RIPEMD160",
             _ => return Ok(false),
         };
-        // SAFETY: the default library context; the name ends in a zero byte; no properties.
+        // SAFETY: uses the default library context; the name ends with a zero byte; there are no properties.
         let digest = unsafe { (self.digest)(ptr::null_mut(), name.as_ptr(), ptr::null()) };
         if digest.is_null() {
             return Ok(false);
         }
-        // SAFETY: lengths are those of the slices; the digest is live until it is freed, once.
+        // SAFETY: the lengths are those of the slices; the digest is live until it is freed, which happens
+        // once.
         let done = unsafe {
             let done = (self.pbkdf2)(
                 password.as_ptr().cast(),
@@ -231,7 +233,7 @@ type GcryptOpen = unsafe extern "C" fn(
     usize,
 ) -> c_uint;
 
-/// What libgcrypt has for Argon2, from version 1.10 on.
+/// libgcrypt's functions for Argon2, available since version 1.10.
 struct GcryptArgon2 {
     open: GcryptOpen,
     compute: unsafe extern "C" fn(*mut c_void, *const c_void) -> c_uint,
@@ -239,7 +241,7 @@ struct GcryptArgon2 {
     close: unsafe extern "C" fn(*mut c_void),
 }
 
-/// libgcrypt by its shared library.
+/// libgcrypt, loaded as a shared library.
 struct Gcrypt {
     derive: GcryptDerive,
     argon2: Option<GcryptArgon2>,
@@ -252,8 +254,8 @@ impl Gcrypt {
         const DISABLE_SECMEM: c_int = 37;
         const INITIALIZATION_FINISHED: c_int = 38;
         let library = open(&["libgcrypt.so.20"])?;
-        // SAFETY: types and numbers are those of <gcrypt.h>; the library is kept with the pointers;
-        // initialisation comes before anything else, as the manual's section 2.4 wants it.
+        // SAFETY: the types and numbers are those of <gcrypt.h>; the library stays loaded as long as the
+        // pointers exist; initialisation precedes everything else, as required by section 2.4 of the manual.
         unsafe {
             let control: unsafe extern "C" fn(c_int, ...) -> c_uint =
                 *library.get(b"gcry_control")?;
@@ -291,8 +293,8 @@ impl Gcrypt {
         let costs =
             [out.len() as c_ulong, job.iterations.into(), job.memory_kib.into(), 1 as c_ulong];
         let mut handle = ptr::null_mut();
-        // SAFETY: lengths are those of the slices, and null has length 0; the handle is used only if it was
-        // opened, and closed once. Without functions for threads it computes on this one.
+        // SAFETY: the lengths are those of the slices, and null has length 0; the handle is used only if it was
+        // opened, and is closed once. Without functions for threads, the computation runs on this thread.
         let refused = unsafe {
             let refused = (argon2.open)(
                 &raw mut handle,
@@ -330,7 +332,7 @@ impl Peer for Gcrypt {
     }
 
     fn version(&self) -> String {
-        // SAFETY: without a wanted version it returns its own as static text.
+        // SAFETY: without a required version, the function returns its own as static text.
         let text = unsafe { CStr::from_ptr((self.check_version)(ptr::null())) };
         text.to_string_lossy().into_owned()
     }
@@ -355,7 +357,7 @@ impl Peer for Gcrypt {
             "argon2id" => return self.argon2id(job, password, salt, out),
             _ => return Ok(false),
         };
-        // SAFETY: lengths are those of the slices.
+        // SAFETY: the lengths are those of the slices.
         let refused = unsafe {
             (self.derive)(
                 password.as_ptr(),
@@ -387,7 +389,7 @@ type BotanDerive = unsafe extern "C" fn(
     usize,
 ) -> c_int;
 
-/// Botan by the C interface of its shared library.
+/// Botan, through the C interface of its shared library.
 struct Botan {
     derive: BotanDerive,
     version: unsafe extern "C" fn() -> *const c_char,
@@ -400,7 +402,7 @@ impl Botan {
         let mut names: Vec<_> = names.iter().map(String::as_str).collect();
         names.push("libbotan-2.so.19");
         let library = open(&names)?;
-        // SAFETY: the types are those of <botan/ffi.h>; the library is kept with the pointers.
+        // SAFETY: the types are those of <botan/ffi.h>; the library stays loaded as long as the pointers exist.
         unsafe {
             Ok(Self {
                 derive: *library.get(b"botan_pwdhash")?,
@@ -417,7 +419,7 @@ impl Peer for Botan {
     }
 
     fn version(&self) -> String {
-        // SAFETY: it returns static text.
+        // SAFETY: the function returns static text.
         unsafe { CStr::from_ptr((self.version)()) }.to_string_lossy().into_owned()
     }
 
@@ -445,7 +447,7 @@ impl Peer for Botan {
         };
         let name = CString::new(name)?;
         let [first, second, third] = costs.map(|cost| cost as usize);
-        // SAFETY: the name ends in a zero byte; lengths are those of the slices.
+        // SAFETY: the name ends with a zero byte; the lengths are those of the slices.
         let error = unsafe {
             (self.derive)(
                 name.as_ptr(),
@@ -487,7 +489,7 @@ struct Reference {
 impl Reference {
     fn load() -> anyhow::Result<Self> {
         let library = open(&["libargon2.so.1"])?;
-        // SAFETY: the type is that of <argon2.h>; the library is kept with the pointer.
+        // SAFETY: the type is that of <argon2.h>; the library stays loaded as long as the pointer exists.
         unsafe { Ok(Self { argon2id: *library.get(b"argon2id_hash_raw")?, _library: library }) }
     }
 }
@@ -511,7 +513,7 @@ impl Peer for Reference {
         if job.function != "argon2id" {
             return Ok(false);
         }
-        // SAFETY: lengths are those of the slices.
+        // SAFETY: the lengths are those of the slices.
         let error = unsafe {
             (self.argon2id)(
                 job.iterations,

@@ -8,20 +8,20 @@ use libloading::Library;
 use crate::job::Job;
 use crate::peers::Peer;
 
-/// Password, salt, iterations, key: as in its `Common/Pkcs5.h` from 1.26.15 on.
+/// Password, salt, iterations and key, as in VeraCrypt's `Common/Pkcs5.h` since 1.26.15.
 type Derive = unsafe extern "C" fn(*const u8, c_int, *const u8, c_int, u32, *mut u8, c_int);
 
-/// Its functions, in a library of their own.
+/// VeraCrypt's functions, in a separate library.
 pub struct VeraCrypt {
     derive: Vec<(&'static str, Derive)>,
     _library: Library,
 }
 
 impl VeraCrypt {
-    /// Loads them and lets them find out about the CPU.
+    /// Loads the functions and lets them detect the CPU's features.
     pub fn load(file: &Path) -> anyhow::Result<Self> {
-        // SAFETY: the objects have no constructors; the types are those of its headers, and the library is
-        // kept with the pointers.
+        // SAFETY: the objects have no constructors; the types are those of VeraCrypt's headers, and the library
+        // stays loaded as long as the pointers exist.
         unsafe {
             let library = Library::new(file)?;
             let detect: unsafe extern "C" fn() = *library.get(b"DetectX86Features")?;

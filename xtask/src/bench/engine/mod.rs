@@ -1,8 +1,8 @@
 //! `cargo xtask bench engine`: compares our load engine with fio's io_uring engine, interleaved.
 //!
-//! On a disk, both should have the same bandwidth and requests per second. On a file in RAM and a
-//! loop device over one, the storage costs little, and requests per CPU-second show the cost of the
-//! engines.
+//! On a disk, both should reach the same bandwidth and the same number of requests per second. On a file in
+//! RAM, or a loop device over such a file, storage costs little, and the number of requests per CPU second
+//! shows the cost of the engines.
 
 mod peer;
 mod ram;
@@ -69,7 +69,7 @@ const RAM_JOBS: &[Job] = &[
     Job("read", "random", 4096, 32, 4),
 ];
 
-/// Target for requests per CPU-second on such storage, relative to fio.
+/// Target for requests per CPU second on such storage, relative to fio.
 const AIM: f64 = 1.2;
 
 pub fn run(options: &Options) -> anyhow::Result<()> {
@@ -105,7 +105,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Both programs, and their work.
+/// Both programs, and their jobs.
 struct Bench<'a> {
     peers: &'a [Peer; 2],
     options: &'a Options,
@@ -113,7 +113,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// CPU time covers the whole process, because io_uring's kernel threads work for it. fio's own
+    /// CPU time is counted for the whole process, because io_uring's kernel threads work for it; fio's own
     /// figure does not include them.
     fn compare_ram(&self, title: &str, file: &Path) -> anyhow::Result<()> {
         self.compare(title, file, RAM_JOBS, Accounting::WholeProcess)
@@ -148,7 +148,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The results of both in each round.
+    /// The results of both programs in each round.
     fn observe(
         &self,
         file: &Path,
@@ -163,8 +163,8 @@ impl Bench<'_> {
         let times = (self.options.seconds, self.options.rest);
         let mut seen: [Vec<Observed>; 2] = Default::default();
         for round in 0..=self.options.rounds {
-            // Alternates, so that drift and the state of the device affect both alike; discards
-            // round 0.
+            // Alternates, so that drift and the state of the device affect both programs equally. Round 0 is
+            // discarded.
             for turn in 0..2 {
                 let i = (round + turn) % 2;
                 let peer = &self.peers[i];
@@ -212,7 +212,7 @@ fn row(job: &Job, theirs: &[Observed], ours: &[Observed]) {
     );
 }
 
-/// Writes `mib` MiB of incompressible data and waits until it is on the device.
+/// Writes `mib` MiB of incompressible data, and waits until it has reached the device.
 fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
     let mut random = File::open("/dev/urandom")?;
     let mut file = File::create_new(path).with_context(|| format!("{}", path.display()))?;

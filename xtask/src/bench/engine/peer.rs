@@ -26,7 +26,7 @@ pub(super) struct Observed {
     pub(super) bandwidth: f64,
     pub(super) iops: f64,
     pub(super) iops_per_cpu_s: f64,
-    /// Nanoseconds of the program's own code per request: CPU time in user mode.
+    /// Time that the program's own code needs per request, in nanoseconds: CPU time in user mode.
     pub(super) user_ns: f64,
 }
 
@@ -40,9 +40,9 @@ pub(super) struct CpuTime {
 /// Which CPU time counts.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Accounting {
-    /// The program's own figure for the measured time, after a ramp.
+    /// The program's own figure for the measured time; it excludes a ramp.
     Own,
-    /// The kernel's accounting of the whole process minus its start; there is no ramp.
+    /// The kernel's accounting of the whole process without its start-up; there is no ramp.
     WholeProcess,
 }
 
@@ -69,7 +69,7 @@ impl Peer {
         Self::Ours { binary }
     }
 
-    /// CPU seconds of the process apart from the requests of a trial.
+    /// CPU time in seconds that the process needs in addition to the requests of a trial.
     pub(super) fn start_up_cpu_s(
         &self,
         file: &Path,
@@ -173,8 +173,8 @@ fn fio(file: &Path, mib: u64, job: &Job, seconds: f64, ramp: bool) -> Command {
         .args(["--name=job", "--ioengine=io_uring", "--fixedbufs", "--registerfiles", "--direct=1"])
         .args(["--time_based", "--randrepeat=0", "--norandommap", "--output-format=json"])
         .args(["--thread", "--allow_file_create=0"])
-        // Huge pages for fio's buffers as well: the placement of small pages is random and changes the speed of
-        // 1 MiB requests by up to half.
+        // Huge pages for fio's buffers, as in our engine: the placement of small pages is random and changes
+        // the speed of 1 MiB requests by up to half.
         .arg("--iomem_align=2m")
         .env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
         .arg(format!("--filename={}", file.display()))

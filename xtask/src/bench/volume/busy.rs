@@ -1,14 +1,14 @@
-//! How busy all CPUs are while fio runs: the cost of a request outside the known programs, such as the loop
-//! device's workers and interrupts.
+//! Measures how busy all CPUs are while fio runs: this includes the cost of a request outside the known
+//! programs, such as the loop device's workers and interrupts.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-/// Seconds after fio's start in which it prepares and warms up (`--ramp_time`).
+/// Time in seconds after the start of fio in which it prepares and warms up (`--ramp_time`).
 const START: f64 = 0.25;
 
-/// CPU seconds per second while the fio that was just started measures for `seconds`.
+/// Busy CPU time per second of real time, while the fio process that was just started measures for `seconds`.
 pub fn during(seconds: f64) -> anyhow::Result<f64> {
     std::thread::sleep(Duration::from_secs_f64(START));
     let (start, before) = (Instant::now(), total()?);
@@ -17,14 +17,14 @@ pub fn during(seconds: f64) -> anyhow::Result<f64> {
     Ok(busy / start.elapsed().as_secs_f64())
 }
 
-/// CPU seconds since the machine started in which a CPU was not idle.
+/// CPU time in seconds, since the machine started, in which CPUs were not idle.
 fn total() -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let ticks = busy_ticks(&stat).context("/proc/stat")?;
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// proc_stat(5): user nice system idle iowait irq softirq steal. Stolen time is not ours.
+/// proc_stat(5): user nice system idle iowait irq softirq steal. Steal time is not counted.
 fn busy_ticks(stat: &str) -> Option<u64> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let fields: Vec<u64> = line.split_whitespace().map_while(|field| field.parse().ok()).collect();

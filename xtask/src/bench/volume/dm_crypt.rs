@@ -1,5 +1,5 @@
-//! The kernel's dm-crypt compared with our encryption over ublk, on one disk: the same work through the same cipher, or
-//! through none.
+//! Compares the kernel's dm-crypt with our encryption over ublk, on one disk: the same work with the same
+//! cipher, or without a cipher.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -24,7 +24,7 @@ pub const JOBS: &[Job] = &[
 
 const AES: &str = "aes-xts-plain64";
 const NULL: &str = "cipher_null-ecb";
-/// Requests are encrypted where they are issued, and decrypted where they complete.
+/// Requests are encrypted in the thread that issues them, and decrypted where they complete.
 const DIRECT: &str = "no_read_workqueue no_write_workqueue";
 
 const KERNEL_NULL: &str = "dm-crypt, null cipher";
@@ -57,7 +57,7 @@ pub const PAIRS: &[(&str, &str)] = &[
     (OURS_4096, KERNEL_4096),
 ];
 
-/// The given disk, or otherwise a separate loop device for each row, all over one file.
+/// The specified disk or, without one, a separate loop device for each row, all over the same file.
 fn disk(place: &Place) -> anyhow::Result<Row> {
     match &place.disk {
         Some(disk) => Ok(Row::file(disk.clone())),
@@ -71,7 +71,7 @@ fn ours(place: &Place, cipher: &str, unit: u32) -> anyhow::Result<Row> {
     Ok(served.above(below))
 }
 
-/// dm-crypt over the disk, with the same key as our server.
+/// dm-crypt on the disk, with the same key as our server.
 fn kernel(
     place: &Place,
     name: &str,
@@ -99,7 +99,7 @@ fn kernel(
     );
     let name = format!("bench-{}-{name}", std::process::id());
     let mut dmsetup = Command::new("dmsetup");
-    // The node exists when dmsetup exits, with udev and without it.
+    // When dmsetup exits, the node exists, whether udev is running or not.
     dmsetup.args(["create", "--verifyudev", &name, "--table", table.trim_end()]);
     said(&mut dmsetup)?;
     let path = PathBuf::from("/dev/mapper").join(&name);

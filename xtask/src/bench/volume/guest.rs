@@ -1,4 +1,4 @@
-//! The same benchmark in a guest: this program, fio and the servers under Debian's kernel in QEMU.
+//! The same benchmark in a guest: this program, fio and the servers run under Debian's kernel in QEMU.
 
 use std::path::Path;
 
@@ -29,14 +29,14 @@ pub fn run(options: &Options, serve: &Path) -> anyhow::Result<()> {
         programs,
         work: work.path(),
         disks,
-        // The file of data, and room for the file system.
+        // The data file, and space for the file system.
         mib: options.size + 128,
         memory: 1536,
     };
     boot.run(&command(options))
 }
 
-/// The command of the guest, for its shell.
+/// The command that the guest's shell runs.
 fn command(options: &Options) -> String {
     let Options { rounds, seconds, size, rest, transport, .. } = options;
     let against = match &options.against {

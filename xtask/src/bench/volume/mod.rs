@@ -1,5 +1,5 @@
 //! `cargo xtask bench volume`: compares a file that we serve through FUSE and a loop device with other ways to
-//! serve it and with other programs that encrypt it, interleaved.
+//! serve it, and with other programs that encrypt it, interleaved.
 
 mod busy;
 mod dm_crypt;
@@ -123,7 +123,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         return guest::run(options, &serve);
     }
     // Rows are removed when they are dropped, so a signal must not kill this program before that. Children have
-    // their own process groups, so that the signal does not kill them in the wrong order.
+    // their own process groups, so that a signal does not kill them in the wrong order.
     let interrupted = Interrupted::watch()?;
     println!("{}; {fio}; {} rounds of {} s", machine(), options.rounds, options.seconds);
     for target in &options.target {
@@ -160,7 +160,7 @@ fn measure(
     }
     for round in 0..=options.rounds {
         for (number, job) in jobs.iter().enumerate() {
-            // Back and forth, so that drift affects all alike; round 0 is discarded.
+            // The order alternates, so that drift affects all rows equally; round 0 is discarded.
             if round % 2 == 1 {
                 rows.reverse();
             }
@@ -187,9 +187,9 @@ fn measure(
 struct Trial {
     /// MB per second, or requests per second for small requests.
     speed: f64,
-    /// CPU time of the whole machine for each request, in microseconds.
+    /// CPU time of the whole machine per request, in microseconds.
     cpu: f64,
-    /// Latencies that 50 and 99 of 100 requests did not exceed, in microseconds.
+    /// Latency percentiles in microseconds: the median and the 99th percentile.
     latency: [f64; 2],
 }
 
@@ -276,7 +276,7 @@ fn run_fio(row: &Row, job: &Job, options: &Options) -> anyhow::Result<Trial> {
     if !out.status.success() {
         bail!("fio failed: {}", String::from_utf8_lossy(&out.stderr));
     }
-    // Engines print messages before the JSON.
+    // Engines may print messages before the JSON.
     let start = out.stdout.iter().position(|&byte| byte == b'{').unwrap_or(0);
     let all: Value = serde_json::from_slice(&out.stdout[start..]).context("fio's JSON")?;
     let side = &all["jobs"][0][if pattern.contains("write") { "write" } else { "read" }];
@@ -289,7 +289,8 @@ fn run_fio(row: &Row, job: &Job, options: &Options) -> anyhow::Result<Trial> {
     Ok(Trial { speed, cpu: busy / iops * 1e6, latency })
 }
 
-/// Writes `mib` MiB of incompressible data, which is then on the device and not in the page cache.
+/// Writes `mib` MiB of incompressible data, waits until it has reached the device, and removes it from the page
+/// cache.
 fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
     use std::io::{Read as _, Write as _};
     let mut random = std::fs::File::open("/dev/urandom")?;
@@ -300,7 +301,7 @@ fn fill(path: &Path, mib: u64) -> anyhow::Result<()> {
         file.write_all(&block)?;
     }
     file.sync_all()?;
-    // Direct writes would remove the file's pages from the page cache while they are measured.
+    // Otherwise direct writes would remove the file's pages from the page cache during the measurement.
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The compared ways to access a file; each can remove itself.
+//! The compared ways to access a file. Each removes what it sets up.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail};
 
 use super::fill;
 
-/// The components of rows.
+/// What rows are built from.
 #[derive(Clone)]
 pub struct Place {
     /// An empty directory on the disk to measure.
@@ -30,7 +30,7 @@ pub struct Place {
 
 pub type Build = fn(&Place) -> anyhow::Result<Row>;
 
-/// The reference row, with which the other rows are compared.
+/// The reference row, to which the other rows are compared.
 pub const OURS: &str = "ours, AES-256-XTS 512 B, FUSE + loop";
 
 /// The rows that `--against` adds.
@@ -38,14 +38,14 @@ pub const OF_AGAINST: [&str; 2] = [AGAINST, AGAINST_NULL];
 const AGAINST: &str = "the other build, AES-256-XTS 512 B, FUSE + loop";
 const AGAINST_NULL: &str = "the other build's null layer, FUSE + loop";
 
-/// Without FUSE and a loop device, if the kernel has ublk.
+/// Without FUSE and a loop device, if the kernel supports ublk.
 const UBLK: &str = "ours, AES-256-XTS 512 B, ublk";
 const UBLK_NULL: &str = "our null layer, ublk";
 
-/// A server behind a loop device that costs nothing would be as fast.
+/// A server that costs nothing would be this fast behind a loop device.
 const BOUND: &str = "loop over plain file";
 
-/// What is compared with the other build, in addition to ours.
+/// The rows that are compared with the other build, in addition to the reference row.
 pub const PAIRS: [(&str, &str); 3] = [(UBLK, AGAINST), (UBLK_NULL, AGAINST_NULL), (BOUND, AGAINST)];
 
 /// All rows, by name.
@@ -74,7 +74,7 @@ pub struct Row {
     parts: Parts,
 }
 
-/// In order of creation; dropped in reverse order.
+/// In order of creation; they are dropped in reverse order.
 struct Parts(Vec<Part>);
 
 pub enum Part {
@@ -83,7 +83,7 @@ pub enum Part {
     Mapped(String),
     /// Exits when its standard input is closed.
     Ours(Child),
-    /// Ends on SIGTERM.
+    /// Exits on SIGTERM.
     Daemon(Child),
     Mount(PathBuf),
 }
@@ -128,14 +128,14 @@ impl Row {
         Self { path, is_nbd: false, parts: Parts(Vec::new()) }
     }
 
-    /// The layer on top of this row, at another path.
+    /// This row with `part` on top, which is accessed at another path.
     pub fn with(mut self, part: Part, path: PathBuf) -> Self {
         self.parts.0.push(part);
         self.path = path;
         self
     }
 
-    /// This row; it is removed before the row below it.
+    /// This row on top of `below`; it is removed before `below`.
     pub fn above(mut self, mut below: Self) -> Self {
         below.parts.0.append(&mut self.parts.0);
         std::mem::swap(&mut self.parts, &mut below.parts);
@@ -167,8 +167,8 @@ impl Row {
 }
 
 impl Place {
-    /// A file of random data, created once for all rows that request the same name. Rows that do not change its layout
-    /// share one, so that no row has a better part of the disk.
+    /// A file of random data, created once for all rows that request the same name. Rows that do not change its
+    /// layout share a file, so that no row has a better part of the disk.
     pub fn file(&self, name: &str) -> anyhow::Result<PathBuf> {
         let path = self.directory.join(name);
         if !path.exists() {
@@ -200,7 +200,7 @@ fn against(place: &Place, cipher: &str) -> anyhow::Result<Row> {
     let serve = place.against.clone().context("no --against")?;
     let place = &Place { serve, ..place.clone() };
     let point = place.subdirectory(&format!("against-{cipher}"))?;
-    // A build that does not know this way uses its default.
+    // A build that does not have this transport uses its default.
     start_ours(place, "auto", &point, cipher, 512)?.on_loop(512)
 }
 
@@ -230,7 +230,7 @@ pub fn start_ours_on(
     serve.arg(way).arg(on).arg(at).arg(cipher).arg(unit.to_string());
     let mut child = apart(&mut serve).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let out = child.stdout.take().context("no output")?;
-    // It cannot remove the mount itself.
+    // The server cannot remove the mount itself.
     let mount = way.starts_with("confined").then(|| Part::Mount(at.to_owned()));
     let parts = Parts(mount.into_iter().chain([Part::Ours(child)]).collect());
     let mut line = String::new();
@@ -250,7 +250,7 @@ fn qemu(place: &Place, luks: bool) -> anyhow::Result<Row> {
     } else {
         daemon.args(["--blockdev", "driver=raw,file=below,node-name=disk"]);
     }
-    // It mounts on a file.
+    // QEMU mounts on a file.
     let point = place.directory.join(if luks { "qemu-luks" } else { "qemu-raw" });
     fs::write(&point, b"")?;
     let export = "type=fuse,id=export,node-name=disk,writable=on";
@@ -271,7 +271,7 @@ fn qemu_luks(place: &Place) -> anyhow::Result<PathBuf> {
         let mut create = Command::new("qemu-img");
         create.args(["create", "-q", "-f", "luks", "--object", &secret, "-o", options]);
         said(create.arg(&path).arg(format!("{}M", place.mib)))?;
-        // Any data decrypts to something; it must only be allocated.
+        // Any data decrypts to something; it only has to be allocated.
         let header = 4 << 20;
         let mut file = fs::File::options().write(true).open(&path)?;
         let mut random = fs::File::open(place.file("plain")?)?;
@@ -317,7 +317,7 @@ pub fn said(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8(out.stdout)?.trim().to_owned())
 }
 
-/// Gives a command its own process group, which a Ctrl-C at the terminal does not reach.
+/// Puts a command into its own process group, which Ctrl-C at the terminal does not reach.
 pub fn apart(command: &mut Command) -> &mut Command {
     command.process_group(0)
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask bench why --check`: a run's records of gocryptfs and of our own mount, compared with `iostat
-//! -x` and `pidstat -t` during a fio run of the same work on the same disk.
+//! `cargo xtask bench why --check`: compares a run's records of gocryptfs and of our own mount with `iostat -x`
+//! and `pidstat -t`, which observe the same workload in fio on the same disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,25 +24,26 @@ const NEEDS: &[Need] = &[
     Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "one of both systems" },
 ];
 
-/// Size of the others' file: more than is read or written during an observation, so that it is not in memory.
+/// Size of the file that fio uses in MiB. It is larger than what is read or written during an observation, so
+/// that it is not in memory.
 const MIB: u64 = 6 << 10;
 
-/// Size of the run's file.
+/// Size of the file that the run uses in MiB.
 const OWN_MIB: u64 = 1024;
 
 /// Figures that differ by less than this factor agree.
 const AGREES: f64 = 1.25;
 
-/// The default run's time.
+/// The duration of the default run.
 const BUDGET: &str = "90s";
 
-/// A target for fio: its name in the run's arms, a directory, and its removal.
+/// A target for fio: the name of its arm in the run, a directory, and how to remove it.
 struct Place {
     system: &'static str,
     file: PathBuf,
     /// The underlying file, if it is accessed through the page cache.
     below: Option<PathBuf>,
-    /// The mount, and the program that removes it if not umount(8).
+    /// The mount, and the program that removes it if that is not umount(8).
     mounted: Option<(PathBuf, Option<PathBuf>)>,
 }
 
@@ -58,7 +59,7 @@ impl Drop for Place {
     }
 }
 
-/// Measures with `binary` and with the others in a directory of `on`, and prints both.
+/// Measures with `binary` and with the other programs in a directory of `on`, and prints both results.
 pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
     ensure_or_tell(NEEDS);
     // Mounts are removed when they are dropped, so a signal must not kill this program before that.
@@ -98,7 +99,7 @@ pub fn run(binary: &Path, on: &Path, seconds: u64) -> anyhow::Result<()> {
         if system == "gocryptfs" {
             place.below = Some(largest(&directory.path().join("store"))?);
         }
-        // Their results at queue depth 1, by workload.
+        // Results of fio at queue depth 1, by workload.
         let mut alone: Vec<(&Workload, f64)> = Vec::new();
         for (number, workload) in workloads.iter().enumerate() {
             let theirs =
@@ -163,7 +164,7 @@ impl Place {
                 let unmount = || run(Command::new(binary).args(["volume", "umount"]).arg(&point));
                 run(volumes("create").args(["--size", &size]))?;
                 run(volumes("mount").arg("--raw").arg(&point))?;
-                // From here on it is removed, whatever happens.
+                // From here on the mount is removed in any case.
                 let mounted = Some((point.clone(), Some(binary.to_owned())));
                 let place = Self { system, file, below: None, mounted };
                 run(Command::new("mkfs.ext4").arg("-q").arg(point.join("volume")))?;
@@ -287,7 +288,8 @@ fn row(begins: &str, figures: &Figures, ends: &str) {
     );
 }
 
-/// The median over a cell's trials, even if other programs used the disk: iostat and pidstat observe those as well.
+/// The median over a cell's trials. Trials during which other programs used the disk are included, because
+/// iostat and pidstat observe those programs as well.
 fn recorded(record: &Record, workload: &Workload, arm: &Arm) -> Option<Figures> {
     let trials = record.trials_of(&workload.id, &arm.id);
     let middle = |of: &dyn Fn(&Observation) -> Option<f64>| {
@@ -320,7 +322,7 @@ fn recorded(record: &Record, workload: &Workload, arm: &Arm) -> Option<Figures> 
     })
 }
 
-/// The others' observations of a cell.
+/// The other programs' observations of a cell.
 struct Others<'a> {
     arm: &'a Figures,
     plain: &'a Figures,
@@ -328,12 +330,12 @@ struct Others<'a> {
     alone: Option<f64>,
 }
 
-/// Whether the others' observations match the cause.
+/// Whether the other programs' observations match the cause.
 fn seen(cause: &Cause, others: &Others<'_>, workload: &Workload) -> bool {
     let Others { arm, plain, alone } = *others;
-    // A thread that is full at best, on a machine that other programs also use.
+    // A fully busy thread reaches at least this share on a machine that other programs also use.
     const FULL: f64 = 0.8;
-    // The added time is the difference of two times, each of which is right within `AGREES`.
+    // The added time is the difference between two times, each of which is accurate within `AGREES`.
     const ADDED: f64 = AGREES * AGREES;
     let per_byte = arm.per_request * arm.bytes / workload.block_size as f64;
     match cause {

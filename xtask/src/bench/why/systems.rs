@@ -1,4 +1,4 @@
-//! `cargo xtask bench why --of RECORD`: how each choice of a run passes on requests, and its bottleneck.
+//! `cargo xtask bench why --of RECORD`: shows how each choice of a run passes on requests, and its bottleneck.
 
 use std::path::{Path, PathBuf};
 

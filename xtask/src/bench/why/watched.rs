@@ -1,4 +1,4 @@
-//! Other programs' observations of a load: fio's own speed, `iostat -x` of the disk, `pidstat -t` of the
+//! Observations of a load by other programs: fio's own speed, `iostat -x` for the disk, `pidstat -t` for the
 //! threads.
 
 use std::fs::File;
@@ -18,15 +18,15 @@ use serde_json::Value;
 pub struct Figures {
     /// Issued requests per second.
     pub rate: f64,
-    /// Disk requests for each of them.
+    /// Number of disk requests per issued request.
     pub per_request: f64,
-    /// Those of them that read.
+    /// Number of disk reads per issued request.
     pub reads: f64,
     /// Mean size of a disk request, in bytes.
     pub bytes: f64,
     /// Mean number in flight at the disk.
     pub in_flight: f64,
-    /// Share of a core that the busiest thread used, not counting the load's own threads.
+    /// Share of a core that the busiest thread used; the load's own threads are not counted.
     pub busiest: f64,
     /// That thread's name.
     pub thread: String,
@@ -34,14 +34,15 @@ pub struct Figures {
     pub processors: f64,
 }
 
-/// Seconds for which fio runs before the other programs observe it, and after that.
+/// Time in seconds for which fio runs before and after the other programs observe it.
 const BEFORE: u64 = 2;
 const AFTER: u64 = 1;
 
-/// Interval at which a system's data below its mount is written back, about as for each trial of a run.
+/// Interval at which data is written back from a system to its stored file, similar to that between the trials
+/// of a run.
 const TRIAL: Duration = Duration::from_millis(200);
 
-/// Writes a file back repeatedly as long as it exists.
+/// Writes a file back at intervals for as long as this exists.
 struct WrittenBack {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -55,7 +56,7 @@ impl WrittenBack {
         let ended = Arc::clone(&ends);
         let thread = std::thread::spawn(move || {
             while !ended.load(Relaxed) {
-                // Data that stays in memory is visible in the figures.
+                // If data stays in memory, the figures show it.
                 let _ = file.sync_data();
                 std::thread::sleep(TRIAL);
             }
@@ -71,8 +72,8 @@ impl Drop for WrittenBack {
     }
 }
 
-/// Runs the workload on a file with fio while the others observe the disk and the threads for this many
-/// seconds.
+/// Runs the workload on a file with fio, while the other programs observe the disk and the threads for this
+/// many seconds.
 pub fn watch(
     file: &Path,
     below: Option<&Path>,
@@ -135,14 +136,14 @@ fn fio(file: &Path, mib: u64) -> Command {
     fio
 }
 
-/// A program in the C locale, whose decimal separator is a point.
+/// A program in the C locale, in which the decimal separator is a point.
 fn quiet(name: &str) -> Command {
     let mut command = Command::new(name);
     command.env("LC_ALL", "C").env("S_TIME_FORMAT", "ISO").stdin(Stdio::null());
     command
 }
 
-/// Empties the page cache: programs over a directory read their files through it.
+/// Drops the page cache, because programs over a directory read their files through it.
 fn forget() -> anyhow::Result<()> {
     Command::new("sync").status()?;
     std::fs::write("/proc/sys/vm/drop_caches", "3").context("needs root to empty the page cache")
@@ -165,11 +166,11 @@ fn of_disk(told: &Value, rate: f64) -> anyhow::Result<Figures> {
     })
 }
 
-/// The names of both systems' programs and of the kernel's workers for them.
+/// The names of the programs of both systems, and of the kernel workers that work for them.
 const OF_THE_SYSTEMS: [&str; 4] = ["gocryptfs", "cryptbench", "kworker", "loop"];
 
-/// From the output of `pidstat -t`: the share of a core of the systems' busiest thread, its name, and the
-/// number of CPUs that all used.
+/// Evaluates the output of `pidstat -t`: the share of a core that the systems' busiest thread used, its name,
+/// and the number of CPUs that all threads used together.
 fn of_threads(told: &str) -> (f64, String, f64) {
     let (mut most, mut counts, mut all) = ((0.0_f64, ""), false, 0.0);
     for line in told.lines().filter(|line| line.starts_with("Average:")) {

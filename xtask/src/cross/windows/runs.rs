@@ -1,5 +1,5 @@
-//! Short runs of cryptbench.exe under Wine: this machine's program reads their results, and nothing of them remains,
-//! however they end.
+//! Short runs of cryptbench.exe under Wine. This machine's program reads their results, and nothing remains of
+//! them, however they end.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const SHORT: [&str; 7] = ["--trial", "0.1s", "--trials", "2", "--size", "64MiB",
 /// Options for a run that continues until it is stopped.
 const LONG: [&str; 5] = ["--trial", "0.1s", "--size", "64MiB", "--builtin-only"];
 
-/// Queries without measurements: both programs give the same answer.
+/// Queries without measurements, to which both programs give the same answer.
 const QUESTIONS: [&str; 7] = [
     "schema",
     "profiles small-files",
@@ -31,10 +31,10 @@ const QUESTIONS: [&str; 7] = [
     "report crates/cli/tests/fixtures/ranked.json --format csv",
 ];
 
-/// The directories that are measured, and where the records go.
+/// The directories that are measured, and the location of the records.
 struct Place<'a> {
     wine: &'a Wine,
-    /// As seen by this machine; Windows sees `C:\measured`.
+    /// The path on this machine; in Windows it is `C:\measured`.
     path: PathBuf,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Place<'a> {
         Ok(Self { wine, path })
     }
 
-    /// A run with these options, not started yet.
+    /// A run with these options that has not been started.
     fn run(&self, name: &str, options: &[&str], target: &[&str]) -> Command {
         let mut command = self.wine.program();
         command.args(["run", "--output", &format!(r"C:\measured\{name}")]);
@@ -80,7 +80,7 @@ impl<'a> Place<'a> {
         command
     }
 
-    /// A whole run, whose record both programs render.
+    /// A complete run; both programs render its record.
     fn measures(&self, name: &str, options: &[&str], target: &[&str]) -> anyhow::Result<()> {
         let options = [&SHORT, options].concat();
         passed(&mut self.run(name, &options, target), name)?;
@@ -93,10 +93,10 @@ impl<'a> Place<'a> {
         self.is_read_here(name)
     }
 
-    /// Results computed from files are the same on both systems, except for the path separators.
+    /// Results that are computed from files are the same on both systems, except for path separators.
     fn answers_as_here(&self) -> anyhow::Result<()> {
         let said = |mut command: Command, question: &str| -> anyhow::Result<String> {
-            // Not a pipe: the services that Wine starts with its first program keep that open.
+            // Not a pipe, because the services that Wine starts with its first program would keep it open.
             let mut said = tempfile::tempfile()?;
             let status = command.args(question.split(' ')).stdout(said.try_clone()?).status()?;
             ensure!(status.success(), "{question}: {status}");
@@ -126,7 +126,7 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// The profile with fewer files.
+    /// The profile for small files, with fewer files.
     fn measures_small_files(&self) -> anyhow::Result<()> {
         const MANY: &str = "count = 10_000";
         let whole = fs::read_to_string("crates/load/profiles/small-files.toml")?;
@@ -136,7 +136,7 @@ impl<'a> Place<'a> {
         self.measures("files", &["--profile", r"C:\measured\fewer.toml"], &pair)
     }
 
-    /// Ctrl-C, as Wine passes it on: the record is kept, and nothing else.
+    /// Ctrl-C, as Wine passes it on: only the record is kept.
     fn is_interrupted(&self) -> anyhow::Result<()> {
         let mut run = self.started("interrupted")?;
         kill_process(number(&run)?, Signal::INT)?;
@@ -146,13 +146,13 @@ impl<'a> Place<'a> {
         self.is_read_here("interrupted")
     }
 
-    /// The scratch file disappears with the process, and cleanup removes the rest.
+    /// The scratch file disappears with the process; cleanup removes the rest.
     fn is_killed(&self) -> anyhow::Result<()> {
         let mut run = self.started("killed")?;
         kill_process(number(&run)?, Signal::KILL)?;
         ended(&mut run)?;
         let began = Instant::now();
-        // Wine's server closes the handles of a process that is gone.
+        // Wine's server closes the handles of a process only after it has exited.
         while self.left()?.iter().any(|path| path.extension().is_some_and(|e| e == "scratch")) {
             ensure!(began.elapsed() < PATIENCE, "a killed run left its scratch file");
             std::thread::sleep(Duration::from_millis(100));
@@ -161,7 +161,7 @@ impl<'a> Place<'a> {
         self.left_nothing()
     }
 
-    /// Neither a volume nor a file that is not specified twice is overwritten.
+    /// A volume, or a file that is not specified twice, is not overwritten.
     fn refuses(&self) -> anyhow::Result<()> {
         let data = [7; 1 << 20];
         for name in ["mine", "other"] {
@@ -184,7 +184,7 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// A run that has written its first trials.
+    /// A run that has completed its first trials.
     fn started(&self, name: &str) -> anyhow::Result<Child> {
         let target = [r"C:\measured\plain"];
         let mut run = self.run(name, &LONG, &target).spawn().context("cannot start Wine")?;
@@ -228,7 +228,7 @@ fn number(run: &Child) -> anyhow::Result<Pid> {
     Pid::from_raw(run.id().cast_signed()).context("a process without a number")
 }
 
-/// Waits for a run that was told to stop.
+/// Waits for a run that was asked to stop.
 fn ended(run: &mut Child) -> anyhow::Result<ExitStatus> {
     let began = Instant::now();
     loop {

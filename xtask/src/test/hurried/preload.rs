@@ -39,43 +39,44 @@ unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// qemu-img counts the iterations of PBKDF2 that fit into half a second of a thread
-/// (`qcrypto_pbkdf2_count_iters()`). Whatever is requested, this is the time of the calling thread, faster than
-/// it really is.
+/// qemu-img counts the iterations of PBKDF2 that a thread can do in half a second
+/// (`qcrypto_pbkdf2_count_iters()`). Whatever is requested, this returns the time of the calling thread,
+/// multiplied by [`FASTER`].
 ///
 /// # Safety
 ///
-/// As getrusage(2).
+/// As for getrusage(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getrusage(_: c_int, usage: *mut Usage) -> c_int {
     let mut time = Time { seconds: 0, parts: 0 };
-    // SAFETY: the kernel writes the time there.
+    // SAFETY: the kernel writes the time to this variable.
     if unsafe { clock_gettime(THREAD_TIME, &raw mut time) } != 0 {
         return -1;
     }
     let micros = (time.seconds * 1_000_000 + time.parts / 1000) * FASTER;
     let user = Time { seconds: micros / 1_000_000, parts: micros % 1_000_000 };
     let none = Time { seconds: 0, parts: 0 };
-    // SAFETY: the caller's own place for it.
+    // SAFETY: the caller provides this memory for the result.
     unsafe { usage.write(Usage { user, system: none, others: [0; 14] }) };
     0
 }
 
-/// CryFS's settings of scrypt: a gigabyte for ten seconds, or next to nothing for its own tests.
+/// CryFS's scrypt settings: a gigabyte for ten seconds, or almost nothing for its own tests.
 const USUAL: &CStr = c"_ZN8cpputils6SCrypt15DefaultSettingsE";
 const OF_TESTS: &CStr = c"_ZN8cpputils6SCrypt12TestSettingsE";
 
 /// Length of a salt, N, r and p (scrypt(7)).
 type Settings = [u64; 4];
 
-/// Runs before the program's `main`.
+/// Runs before `main` of the program.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE: extern "C" fn() = hurry_cryfs;
 
-/// Replaces CryFS's settings by those of its tests, in memory; any other program has neither.
+/// Replaces CryFS's settings in memory with those of its tests. Other programs do not have these settings.
 extern "C" fn hurry_cryfs() {
-    // SAFETY: the program's own constants, which nobody reads yet; their pages also belong to it.
+    // SAFETY: these are the program's own constants, which no code has read yet; their pages also belong to the
+    // program.
     unsafe {
         let usual = dlsym(ANYWHERE, USUAL.as_ptr()).cast::<Settings>();
         let of_tests = dlsym(ANYWHERE, OF_TESTS.as_ptr()).cast::<Settings>();
