@@ -47,7 +47,7 @@ pub enum VolumeError {
         with: String,
     },
     /// A write would destroy something else on the device. Nothing was written.
-    #[error("it holds {holds}; nothing was written ({remedy})")]
+    #[error("it contains {holds}; nothing was written ({remedy})")]
     Occupied {
         /// The existing content.
         holds: String,

@@ -212,7 +212,7 @@ impl Volume {
         let whole = self.mapping.data.len;
         if len == 0 || len > whole || !len.is_multiple_of(self.sector as u64) {
             let reason = format!(
-                "a part of a volume cannot be {len} bytes long; the volume has {whole} bytes"
+                "{len} bytes is not a valid length for a part of a volume of {whole} bytes"
             );
             return Err(crate::VolumeError::Invalid(reason));
         }

@@ -295,10 +295,10 @@ fn a_header_goes_back_onto_its_own_volume_wherever_that_shows() {
         opens();
     }
     insta::assert_snapshot!(said, @"
-        cryptbench: v: it holds data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)
-        cryptbench: v: it holds data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)
-        cryptbench: v: it holds data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)
-        cryptbench: v: it holds data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)
+        cryptbench: v: it contains data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)
+        cryptbench: v: it contains data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)
+        cryptbench: v: it contains data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)
+        cryptbench: v: it contains data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)
         ");
 }
 
@@ -314,7 +314,7 @@ fn an_older_header_of_veracrypt_goes_back_where_its_keys_decrypt_something() {
     // The passphrase has changed since, and the volume is still full of random bytes: nothing shows it.
     fs::write(bench.path("v"), own).unwrap();
     change("v");
-    insta::assert_snapshot!(bench.refused(&restore("saved", &[])), @"cryptbench: v: it holds data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)");
+    insta::assert_snapshot!(bench.refused(&restore("saved", &[])), @"cryptbench: v: it contains data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)");
     bench.ok(&restore("saved", &["--force"]));
     // With a file system in it, its data does.
     let Some(bytes) = with_file_system(&bench) else {
@@ -367,8 +367,8 @@ fn a_reported_partition_table_with_a_live_file_system_survives() {
     fs::rename(bench.path("disk.img"), bench.path("v")).unwrap();
     let said = bench.refused(&["header-restore", "v", "disk.hdr"]);
     insta::assert_snapshot!(said + &bench.refused(&["header-restore", "v"]), @"
-        cryptbench: v: it holds a partition table (MBR); nothing was written (--force overwrites it)
-        cryptbench: v: it holds a partition table (MBR); nothing was written (--force overwrites it)
+        cryptbench: v: it contains a partition table (MBR); nothing was written (--force overwrites it)
+        cryptbench: v: it contains a partition table (MBR); nothing was written (--force overwrites it)
         ");
     bench.ok(&["header-restore", "v", "disk.hdr", "--force"]);
 }
@@ -385,8 +385,8 @@ fn a_reported_header_with_a_label_in_latin_1_is_opened_and_not_overwritten() {
         bench.refused(&["header-restore", "v", "other.hdr"])
     });
     insta::assert_snapshot!(said.concat(), @"
-        cryptbench: v: it holds the header of another volume (LUKS, UUID e31e435d-9ae0-4be6-b139-05a3963a0cdd); nothing was written (--force overwrites it)
-        cryptbench: v: it holds the header of another volume (LUKS, UUID e31e435d-9ae0-4be6-b139-05a3963a0cdd); nothing was written (--force overwrites it)
+        cryptbench: v: it contains the header of another volume (LUKS, UUID e31e435d-9ae0-4be6-b139-05a3963a0cdd); nothing was written (--force overwrites it)
+        cryptbench: v: it contains the header of another volume (LUKS, UUID e31e435d-9ae0-4be6-b139-05a3963a0cdd); nothing was written (--force overwrites it)
         ");
     let place = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/reports/formats/03-label-not-utf8/pw");

@@ -112,7 +112,7 @@ function ending(state) {
   if (state.cancelling) return "The run was cancelled before anything was measured.";
   const how = code !== null ? `exit code ${code}` : signal !== null ? `killed by signal ${signal}` : "cause unknown";
   const kept = run ? "Its results so far are kept." : "No results were saved.";
-  const why = code === null ? "`cryptbench cleanup` removes what it left behind." : reason(state);
+  const why = code === null ? "`cryptbench cleanup` removes its leftovers." : reason(state);
   return `The run failed (${how}). ${kept} ${why}`.trim();
 }
 

@@ -239,7 +239,7 @@ pub(crate) fn prepare(
         return Err(SystemError::Target {
             path: made.device,
             problem: format!(
-                "it has {} bytes, but {bytes} are needed: the container's overhead is larger than expected",
+                "it is {} bytes long, but {bytes} are needed: the container's overhead is larger than expected",
                 whole.extent.len
             ),
         });

@@ -181,7 +181,7 @@ impl Root {
 
 fn processors(before: &Counters, after: &Counters) -> Finding {
     let share = share(after.busy.saturating_sub(before.busy), before, after);
-    let words = format!("{} busy with other work just now", percent(share));
+    let words = format!("{} busy with other work during this check", percent(share));
     match share >= BUSY {
         true => Finding::warning("processors", words).remedy("stop other programs, or wait"),
         false => Finding::ok("processors", words),
@@ -190,7 +190,8 @@ fn processors(before: &Counters, after: &Counters) -> Finding {
 
 fn stolen(before: &Counters, after: &Counters) -> Finding {
     let share = share(after.stolen.saturating_sub(before.stolen), before, after);
-    let words = format!("{} of the CPU time stolen by the hypervisor just now", percent(share));
+    let words =
+        format!("{} of the CPU time stolen by the hypervisor during this check", percent(share));
     match share >= STOLEN {
         true => Finding::warning("steal", words)
             .remedy("retry later: other virtual machines load the host differently over the day"),

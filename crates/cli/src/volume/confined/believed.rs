@@ -113,7 +113,7 @@ impl Opened {
         }
         if size > most || !size.is_multiple_of(512) {
             bail!(
-                "the confined process reported an impossible volume size: {size} bytes in {most}"
+                "the confined process reported an impossible volume size: {size} bytes, but the storage has {most}"
             );
         }
         // Only 0 means that the volume is writable.

@@ -61,7 +61,7 @@ pub(super) fn entries(mut bytes: &[u8]) -> Result<Vec<Entry<'_>>, String> {
             break;
         }
         let data = bytes.get(..len).and_then(|entry| entry.get(HEADER..)).ok_or_else(|| {
-            format!("an entry has {len} bytes, but only {} are left", bytes.len())
+            format!("an entry is {len} bytes long, but only {} bytes are left", bytes.len())
         })?;
         entries.push(Entry { role, kind, data });
         bytes = &bytes[len..];

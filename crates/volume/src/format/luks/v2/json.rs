@@ -72,7 +72,7 @@ pub(super) fn parse(text: &[u8], binary: &Binary) -> Result<Metadata, String> {
     let keyslots_size = root.config.keyslots_size.0;
     if root.config.json_size.0 != binary.json_size() {
         let (said, is) = (root.config.json_size.0, binary.json_size());
-        return Err(format!("json_size is {said}, but the area has {is} bytes"));
+        return Err(format!("json_size is {said}, but the area is {is} bytes long"));
     }
     if keyslots_size > MOST_KEYSLOTS_BYTES || !keyslots_size.is_multiple_of(ALIGNMENT) {
         return Err(format!("the size of the keyslots area is invalid: {keyslots_size} bytes"));
