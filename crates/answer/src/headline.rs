@@ -101,7 +101,7 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
                 () if evidence.read_back() == ReadBack::Lost => {
                     format!("{name} did not return what was written: data was lost.")
                 }
-                () => format!("What {name} stores is not ciphertext: its entropy is too low."),
+                () => format!("The data that {name} stores is not ciphertext: its entropy is too low."),
             })
         })
         .collect()

@@ -39,7 +39,8 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
         .partition(|w| target.compresses(w));
     if let (Some(how), false) = (target.compression(), compressed.is_empty()) {
         found.push(format!(
-            "Rows with random data: {} compresses ({how}), so the disk got less than was written in {} of {} workloads.",
+            "Rows with random data: {} compresses ({how}), so the disk received less data than was written in {} of {} \
+            workloads.",
             target.filesystem,
             compressed.len(),
             workloads().count()

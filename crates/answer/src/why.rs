@@ -133,7 +133,9 @@ pub fn chain(binding: &Binding) -> Vec<String> {
     let Binding { asked, disk, bottleneck, .. } = binding;
     let mut lines = match disk {
         Some(disk) => at_disk(asked.depth, disk),
-        None => vec!["What reached the disk is not known, or other programs used it.".to_owned()],
+        None => {
+            vec!["The disk's requests are unknown, or other programs used the disk.".to_owned()]
+        }
     };
     if let Some(seconds) = asked.work_s {
         let more = latency(1e6 * seconds);

@@ -203,7 +203,7 @@ pub static DELAY: System = System {
     family: Family::Place,
     ..volume(
         "delay",
-        "no encryption: a known delay per request and per byte, to test what a run finds",
+        "no encryption: a known delay per request and per byte, to test whether a run finds it",
         Encrypts::Nothing,
     )
 };
@@ -264,8 +264,8 @@ pub static ENCFS: System = System {
     files: &[".encfs6.xml"],
     weakness: Some(Weakness {
         short: "EncFS: insecure if someone sees two versions of the files (audit, 2014).",
-        full: "EncFS: an audit found that it is not safe if someone can see two versions of the files, and that \
-        anyone who can write to them can disable its integrity checks (Taylor Hornby, 2014); the number, sizes, times \
+        full: "EncFS: an audit (Taylor Hornby, 2014) found that it is not safe if someone can see two versions of the \
+        files, and that anyone who can write to them can disable its integrity checks; the number, sizes, times \
         and directory tree of the files are visible.",
     }),
     ..directory("encfs", "EncFS", "an encrypted directory, each file in blocks of 1 KiB")
@@ -333,7 +333,7 @@ pub static ECRYPTFS: System = System {
     packages: &[Package { programs: &["ecryptfs-add-passphrase"], ..everywhere("ecryptfs-utils") }],
     mounted_as: Some("ecryptfs"),
     weakness: Some(Weakness {
-        short: "eCryptfs: decrypts altered data without an error, and gets only odd fixes in the kernel.",
+        short: "eCryptfs: decrypts altered data without an error, and is barely maintained in the kernel.",
         full: "eCryptfs: the number, sizes, times and directory tree of the files are visible, and altered data is \
         decrypted without an error; the kernel's MAINTAINERS file lists it with the status Odd Fixes.",
     }),

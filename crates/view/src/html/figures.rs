@@ -127,7 +127,7 @@ fn speed_kept(view: &View<'_>) -> Option<Section> {
 
 fn throughput(view: &View<'_>) -> Option<Section> {
     let about = html! {
-        "Median of the trials; the whiskers hold the middle half of them. Each chart has its own scale"
+        "Median of the trials; the whiskers span the middle half of them. Each chart has its own scale"
         @if view.workloads().iter().any(is_time) { "; for times, shorter is better" }
         "."
     };

@@ -13,8 +13,8 @@ pub(super) fn table(record: &Record, width: usize) -> Option<String> {
     let splits = splits(record);
     let per_gib = splits.first()?.per_gib();
     let title = match per_gib {
-        true => "Who used the CPU, over all workloads, CPU s/GiB:",
-        false => "Who used the CPU, over all workloads, % of the machine:",
+        true => "CPU use by component, over all workloads, CPU s/GiB:",
+        false => "CPU use by component, over all workloads, % of the machine:",
     };
     let energies = energies(&splits);
     let headings = ["", "load", "helpers", "kernel", "other", "of machine"];

@@ -132,7 +132,8 @@ pub(super) fn why(lookup: &Lookup<'_>, cell: &Cell, evidence: Option<&Evidence>)
     let margin = fraction(lookup.record.plan.margin());
     Some(match (cell.verdict.as_ref()?, evidence) {
         (Verdict::Cached, _) if is_compressed(lookup, cell) => {
-            "the file system compressed the data, so the disk got less than was written".to_owned()
+            "the file system compressed the data, so the disk received less data than was written"
+                .to_owned()
         }
         (Verdict::Cached, _) => {
             let moved = cell.device_ratio.map_or_else(
