@@ -1,6 +1,7 @@
 //! Bytes and texts damaged at random, reproducible from a seed.
 
-/// A small generator of random numbers ("SplitMix64", Steele, Lea and Flood, 2014): the same for the same seed.
+/// A small random number generator ("SplitMix64", Steele, Lea and Flood, 2014). The same seed gives the same
+/// numbers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -109,8 +110,8 @@ const WORDS: [&str; 16] = [
     "\0",
 ];
 
-/// Changes a few positions of a text: numbers and words are replaced, pieces are removed, duplicated or
-/// swapped, brackets are nested, and some bytes are damaged so that the result need not be text.
+/// Changes a few positions of a text: numbers and words are replaced, pieces are removed, duplicated or swapped,
+/// brackets are nested, and some bytes are damaged so that the result may not be valid text.
 pub fn damage_text(text: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = text.to_vec();
     for _ in 0..1 + random.below(3) {

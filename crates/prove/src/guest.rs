@@ -1,5 +1,5 @@
 //! A distribution's kernel in QEMU, which emulates each instruction. Everything that its script needs is in its
-//! initial file system, which is discarded with it; it can access nothing of the host except the given disks.
+//! initial file system, which is discarded with it; it can access only the given disks of the host.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -53,7 +53,7 @@ pub struct Guest<'a> {
     pub work: &'a Path,
     /// Programs of the host that are copied to its `/bin`, with the libraries that they load.
     pub programs: &'a [(&'a str, &'a Path)],
-    /// Its disks from `/dev/vda` on, in the form of QEMU's `-drive`: `file=PATH,...`.
+    /// Its disks from `/dev/vda` on, in the format of QEMU's `-drive`: `file=PATH,...`.
     pub disks: &'a [String],
     /// Its memory in MiB.
     pub memory: u32,
@@ -81,11 +81,7 @@ impl Guest<'_> {
         Some(format!("{BUSYBOX} has no {applet}; apt install busybox-static"))
     }
 
-    /// Boots, runs the script with busybox's shell and `set -eu`, and passes each line of the console to `say`.
-    /// Returns whether the script finished within `limit`.
-    ///
-    /// # Errors
-    /// The operating system's error; cpio's.
+    /// The operating system's error, or that of cpio.
     pub fn run(
         &self,
         script: &str,
@@ -129,7 +125,7 @@ impl Guest<'_> {
         for directory in ["bin", "proc", "sys", "dev", "run", "mnt", "mnt2"] {
             fs::create_dir_all(root.join(directory))?;
         }
-        // Not every busybox is static, so it is copied with its libraries like the other programs.
+        // Not every busybox is static, so it is copied with its libraries in the same way as the other programs.
         let busybox = ("busybox", Path::new(BUSYBOX));
         for (name, program) in self.programs.iter().chain([&busybox]) {
             fs::copy(program, root.join("bin").join(name))?;

@@ -1,7 +1,7 @@
 //! Code shared by tests and `cargo xtask`: seeds, counts, deliberate faults, and a guest with another kernel.
 //!
-//! An ordinary test run uses the first few seeds. Under `cargo xtask prove` a test continues with new seeds
-//! until its time is up, and prints how much it has survived.
+//! An ordinary test run uses the first few seeds. Under `cargo xtask prove` a test continues with new seeds until
+//! its time is up, and prints how many inputs it has survived.
 #![forbid(unsafe_code)]
 
 mod damage;
@@ -22,7 +22,7 @@ pub use watch::Watch;
 pub const SECONDS: &str = "CRYPTBENCH_PROVE_SECONDS";
 /// Variable with the first seed.
 pub const SEED: &str = "CRYPTBENCH_PROVE_SEED";
-/// Variable with the name of a deliberate fault: a check that passes nevertheless checks nothing.
+/// Variable with the name of a deliberate fault: a check that still passes is useless.
 pub const BROKEN: &str = "CRYPTBENCH_PROVE_BROKEN";
 /// Variable with a folder of further volumes, laid out like ../shared/data/volumes.
 pub const IMAGES: &str = "CRYPTBENCH_PROVE_IMAGES";
@@ -43,14 +43,14 @@ pub fn is_broken(what: &str) -> bool {
     std::env::var(BROKEN).is_ok_and(|broken| broken == what)
 }
 
-/// Prints that this many of something were survived.
+/// Prints how many of something the test has survived.
 pub fn count(number: u64, what: &str) {
     if is_asked() {
         eprintln!("{COUNTED}{number} {what}");
     }
 }
 
-/// The seeds of a test: `usual` of them or, under `cargo xtask prove`, as many as time allows, at least one.
+/// The seeds of a test: `usual` of them or, under `cargo xtask prove`, as many as time allows, but at least one.
 pub fn seeds(usual: u64) -> Seeds {
     let first = number(SEED).unwrap_or(1);
     let until = number(SECONDS).map(|s| Instant::now() + Duration::from_secs(s));

@@ -1,4 +1,4 @@
-//! A Python that has a package: an oracle that other people wrote.
+//! A Python that has a package, used as an oracle that other people wrote.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,8 @@ use std::process::Command;
 /// An interpreter that can import `module`: the system's, or one in a virtual environment below `place` into which pip
 /// installs `package`. `None` if neither works, for example without a network.
 pub fn python(package: &str, module: &str, place: &Path) -> Option<PathBuf> {
-    // Tests that need the same module share one environment, and take turns to fill it; each may be a separate process.
+    // Tests that need the same module share one environment, and only one of them fills it at a time; each test may
+    // be a separate process.
     let filling = File::create(place.join(format!("python-{module}.lock"))).ok()?;
     filling.lock().ok()?;
     let has = |python: &Path| {

@@ -1,5 +1,5 @@
-//! Validates a document against a JSON Schema (draft 2020-12), with the keywords that our own schema and Kubernetes'
-//! use.
+//! Validates a document against a JSON Schema (draft 2020-12), with the keywords that this project's schema and
+//! those of Kubernetes use.
 
 use serde_json::{Map, Value};
 
@@ -11,10 +11,7 @@ const ANNOTATIONS: [&str; 8] =
 pub struct Schema(Value);
 
 impl Schema {
-    /// The schema in `root`; its references stay within its `$defs`.
-    ///
-    /// # Panics
-    /// A keyword is unknown or has a value of the wrong form, or a reference cannot be resolved.
+    /// If a keyword is unknown or has a value of the wrong form, or if a reference cannot be resolved.
     pub fn new(root: Value) -> Self {
         let schema = Self(root);
         schema.know(&schema.0, "#");

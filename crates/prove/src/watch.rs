@@ -16,7 +16,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// No input of `what` may take longer than `limit`.
+    /// Starts watching: no input of `what` may take longer than `limit`.
     pub fn new(what: &'static str, limit: Duration) -> Self {
         let now = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
         let begun = Instant::now();
@@ -48,7 +48,7 @@ impl Watch {
         self.now.1.store(self.begun.elapsed().as_millis() as u64 + 1, Ordering::SeqCst);
         let judged = judge();
         self.now.1.store(0, Ordering::SeqCst);
-        // In an ordinary run other tests share this process.
+        // In an ordinary run, other tests share this process.
         if crate::is_asked() {
             let most = most_memory();
             assert!(most < MEMORY, "seed {seed}: {most} bytes of memory were taken");

@@ -1,10 +1,10 @@
 //! The address of the page: a port of the loopback address, and a random token that only the user
 //! learns.
 //!
-//! The token is the first part of the path. The server sets no cookie: browsers send cookies of
-//! 127.0.0.1 to every port, including servers of other users of the machine, and other pages can
-//! trigger requests to which the browser adds its cookies. Browsers do not reveal a path to others
-//! (`Referrer-Policy: no-referrer`), and other pages do not know it.
+//! The token is the first part of the path. The server sets no cookie: browsers send cookies of 127.0.0.1 to every
+//! port, including servers of other users of the machine, and pages of other sites can trigger requests to which
+//! the browser adds its cookies. Browsers do not reveal a path to others (`Referrer-Policy: no-referrer`), and
+//! pages of other sites do not know it.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub(crate) fn random<const BYTES: usize>() -> Result<String, getrandom::Error> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether a guess equals the secret. The comparison time does not depend on how much of the guess is right.
+/// Whether a guess equals the secret. The comparison takes the same time however much of the guess is right.
 pub(crate) fn is_same(guess: &str, secret: &str) -> bool {
     let (guess, secret) = (guess.as_bytes(), secret.as_bytes());
     let differ = guess.iter().zip(secret).fold(0, |sum, (a, b)| sum | (a ^ b));
@@ -48,13 +48,14 @@ impl Address {
         format!("/{}{rest}", self.token)
     }
 
-    /// Whether a path begins with the token.
+    /// Whether a path starts with the token.
     pub(crate) fn opens(&self, path: &str) -> bool {
         let guess = path.strip_prefix('/').unwrap_or(path).split('/').next().unwrap_or_default();
         is_same(guess, &self.token)
     }
 
-    /// Whether a `Host` header contains this server. Any other name was set up to resolve to this address.
+    /// Whether a `Host` header contains the name of this server. Any other name was set up to resolve to this
+    /// address.
     pub(crate) fn is_host(&self, host: &str) -> bool {
         // Browsers omit the default port of http (RFC 9110, section 4.2.1).
         let with_port = |name: &str| host == format!("{name}:{}", self.port);
@@ -63,7 +64,7 @@ impl Address {
             .any(|name| with_port(name) || (self.port == 80 && host == name))
     }
 
-    /// Whether an `Origin` header names this server.
+    /// Whether an `Origin` header specifies this server.
     pub(crate) fn is_origin(&self, origin: &str) -> bool {
         origin.strip_prefix("http://").is_some_and(|host| self.is_host(host))
     }

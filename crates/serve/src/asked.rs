@@ -1,4 +1,4 @@
-//! Short queries to the program: an answer, a comparison, or another format of a record.
+//! Short queries to the program: the answer of a run, a comparison, or another format of a record.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ const LONGEST_COMPLAINT: u64 = 64 << 10;
 /// Maximum time until an answer is complete.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs one query at a time, so that the machine is left to measurements.
+/// Runs one query at a time, so that the rest of the machine is available to measurements.
 pub(crate) struct Asked {
     program: PathBuf,
     turn: Mutex<()>,
 }
 
-/// Held during a query, and while a run starts: neither may begin while the other is in progress.
+/// Held during a query and while a run starts, so that neither starts while the other is in progress.
 pub(crate) struct Turn<'a> {
     program: &'a Path,
     _held: MutexGuard<'a, ()>,

@@ -16,7 +16,7 @@ macro_rules! asset {
     };
 }
 
-/// All files except the page itself: that is at `/`.
+/// All files except the page itself, which is at `/`.
 pub(crate) const ASSETS: &[Asset] = &[
     asset!("page.css", CSS),
     asset!("icon.svg", "image/svg+xml"),

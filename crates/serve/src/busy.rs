@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::log::Kind;
 use crate::measurement::Measurement;
 
-/// Time between two readings. A reading takes some 20 µs, so its cost is too small to measure.
+/// Time between two readings. A reading takes about 20 µs, so its cost is too small to measure.
 const EVERY: Duration = Duration::from_secs(2);
 
 /// Adds a `cpu` event to the log at intervals during a run. Never returns.

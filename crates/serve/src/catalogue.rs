@@ -1,4 +1,4 @@
-//! The choices that this machine offers. The page shows them, and orders are checked against them.
+//! The choices that this machine offers. The page shows these choices, and orders are checked against them.
 
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub struct Catalogue {
     pub mounted: Vec<Mounted>,
     /// Disks and partitions that a run can overwrite.
     pub devices: Vec<Device>,
-    /// The formats that a record can be converted to.
+    /// The formats to which a record can be converted.
     pub formats: Vec<Format>,
     /// The options of a run that the page offers.
     pub options: Vec<Offered>,
@@ -84,7 +84,7 @@ pub struct Profile {
 /// A mounted disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mounted {
-    /// A directory on it that can be written.
+    /// A directory on the disk that the user can write to.
     pub path: String,
     /// Bytes of its file system.
     pub size: u64,

@@ -34,7 +34,7 @@ pub(crate) async fn accept(listener: TcpListener, router: Router) {
                     drop(place);
                 });
             }
-            // No descriptors left, or the client has gone: neither stops the server.
+            // If there are no file descriptors left or the client has gone, the server continues.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
@@ -52,14 +52,14 @@ async fn serve(stream: TcpStream, router: Router) {
         .await;
 }
 
-/// The signals that end the server.
+/// The signals that stop the server.
 pub(crate) struct Signals(Arc<Notify>);
 
 impl Signals {
     pub(crate) fn new() -> std::io::Result<Self> {
         let came = Arc::new(Notify::new());
         let tells = Arc::clone(&came);
-        // A notification without a waiter is kept until there is one.
+        // A notification that nobody is waiting for is kept until somebody waits.
         when_asked_to_end(move || tells.notify_one())?;
         Ok(Self(came))
     }

@@ -15,14 +15,12 @@ use crate::measurement::Measurement;
 
 /// Maximum number of simultaneous streams; a browser opens at most six to one server.
 pub(crate) const MOST_WATCHERS: usize = 48;
-/// After this long without an event the server sends a comment line, so that both sides notice a
-/// dead connection.
+/// After this time without an event, the server sends a comment line, so that both sides notice a dead connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Shortest interval between updates of a page, because each one slightly disturbs the machine
-/// being measured.
+/// Minimum interval between updates of a page, because each update slightly disturbs the machine being measured.
 const EVERY: Duration = Duration::from_millis(500);
-/// Bytes of one part. The next part is read from the log only once this one is being sent, so a page that does not read
-/// holds back only one part.
+/// Size of one part in bytes. The next part is read from the log only once this one is being sent, so a page that
+/// does not read holds back only one part.
 const PART: usize = 64 << 10;
 
 struct Watcher {
@@ -35,7 +33,7 @@ struct Watcher {
     _place: OwnedSemaphorePermit,
 }
 
-/// The stream of events, starting after the event that the page specifies as its last.
+/// The stream of events, which starts after the last event that the page already has.
 pub(crate) fn stream_from(
     measurement: Arc<Measurement>,
     headers: &HeaderMap,

@@ -1,4 +1,5 @@
-//! Checks that every request must pass: who may access, how much, and what the response may do in a browser.
+//! Checks that every request must pass: who may access the server, how much data a request may send, and what the
+//! response may do in a browser.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::refused::Refused;
 use crate::reports::is_report;
 use crate::routes::App;
 
-/// Bytes of a request's body.
+/// Maximum size of a request's body, in bytes.
 const BODY: usize = 32 << 10;
 /// Maximum time for a request's body.
 const BODY_TIME: Duration = Duration::from_secs(10);
@@ -34,7 +35,7 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Passes a request on or answers it, and sets the answer's headers.
+/// Passes a request on or refuses it, and sets the headers of the response.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let opened = is_opened(request.headers());
     let mut response =
@@ -68,7 +69,8 @@ fn check(
 ) -> Result<(), Refused> {
     let of = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("?"));
     let forbidden = |problem| Err(Refused::new(StatusCode::FORBIDDEN, problem));
-    // Refuses several headers as well as none, because it is unknown which one a proxy used.
+    // Requests with several headers are refused like those without any, because it is unknown which one a proxy
+    // used.
     let hosts = headers.get_all(header::HOST).iter().count();
     if hosts != 1 || !of(header::HOST).is_some_and(|host| address.is_host(host)) {
         return forbidden("This server accepts requests only for 127.0.0.1 and localhost.");
@@ -76,8 +78,8 @@ fn check(
     if of(header::ORIGIN).is_some_and(|origin| !address.is_origin(origin)) {
         return forbidden("Another page sent this request.");
     }
-    // Browsers state where a request comes from. Opening the page from elsewhere, such as a link in
-    // a terminal, is allowed.
+    // Browsers state where a request comes from. Opening the page from another source, such as a link in a
+    // terminal, is allowed.
     let opens = method == Method::GET
         && of(HeaderName::from_static("sec-fetch-mode")) == Some("navigate")
         && of(HeaderName::from_static("sec-fetch-dest")) == Some("document");
@@ -85,7 +87,7 @@ fn check(
     if !opens && site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
         return forbidden("Another page sent this request.");
     }
-    // A report's address is a separate secret and gives access only to this report.
+    // A report's address is a separate secret and gives access only to that report.
     if !address.opens(path) && !is_report(path) {
         return forbidden(
             "This is not the address of the page, or no longer: each start of `cryptbench serve` has a new one. \
@@ -101,7 +103,7 @@ fn check(
     Ok(())
 }
 
-/// The request with its whole body, which must be small and arrive soon.
+/// The request with its complete body, which must be small and arrive within [`BODY_TIME`].
 async fn whole(request: Request) -> Result<Request, Refused> {
     let (head, body) = request.into_parts();
     match tokio::time::timeout(BODY_TIME, to_bytes(body, BODY)).await {

@@ -2,12 +2,12 @@
 //! displays them.
 //!
 //! The server measures nothing. A run is another process of this program, started with `run --progress json`. The
-//! server writes the run's standard error to one log, and all pages receive the same log. Closing a page, a client that
-//! does not read, and the server's exit do not affect the run.
+//! server writes the run's standard error to one log, and all pages receive the same log. The run is not affected
+//! if a page is closed, if a client does not read, or if the server exits.
 //!
 //! Anyone who knows the address may start runs. The address contains a random token, and the server refuses
-//! requests for another host or from another origin (DNS rebinding, other pages). The page loads nothing from
-//! elsewhere.
+//! requests for another host or from another origin (DNS rebinding, other pages). The page loads nothing from other
+//! servers.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
@@ -57,27 +57,24 @@ pub struct Site {
     pub runs: PathBuf,
     /// The directory of a fleet, whose report the page also shows.
     pub fleet: Option<PathBuf>,
-    /// Returns the choices of this machine. The server calls it again when the page is opened and no run is in
+    /// Returns the choices of this machine. The server calls this again when the page is opened while no run is in
     /// progress.
     pub catalogue: fn() -> Catalogue,
-    /// The options of `run` that an order may have.
+    /// The options of `run` that an order may contain.
     pub options: Vec<Offered>,
     /// Plans the run with these arguments of `run`, with the program's own parser and checks, and
     /// returns the plan as `run --dry-run --json` prints it. Writes nothing.
     pub plan: fn(&[OsString]) -> Result<serde_json::Value, Invalid>,
 }
 
-/// A server that listens but does not answer yet.
+/// A server that listens but does not accept connections yet.
 pub struct Server {
     listener: std::net::TcpListener,
     address: Address,
 }
 
 impl Server {
-    /// Binds a port of the loopback address: the requested one, otherwise [`PORT`], otherwise any.
-    ///
-    /// # Errors
-    /// The port is taken, or no random bytes are available for the token.
+    /// If the port is in use, or no random bytes are available for the token.
     pub fn bind(port: Option<u16>) -> Result<Self, ServeError> {
         let at = |port| std::net::TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let failed = |port| move |source| ServeError::Bind { port, source };
@@ -95,12 +92,12 @@ impl Server {
         &self.address
     }
 
-    /// Serves requests until SIGINT, SIGTERM or SIGHUP. If a run is in progress then, the server asks it to
+    /// Serves requests until SIGINT, SIGTERM or SIGHUP. If a run is in progress at that time, the server asks it to
     /// exit cleanly and waits for it, unless a second signal arrives; `tell` receives a sentence for the user.
     /// `ready` is called once the signal handlers and the server are in place.
     ///
     /// # Errors
-    /// The runtime or a signal handler cannot be created.
+    /// If the runtime or a signal handler cannot be created.
     pub fn run(
         self,
         site: Site,
@@ -116,7 +113,7 @@ impl Server {
             .build()
             .map_err(ServeError::Runtime)?;
         let done = runtime.block_on(self.answer(site, tell, ready));
-        // Clients that stop reading must not keep the program from ending.
+        // Clients that stop reading must not keep the program from exiting.
         runtime.shutdown_background();
         done
     }
@@ -143,7 +140,7 @@ impl Server {
             offer: Arc::new(offer::Offer::new(site.catalogue)),
             watchers: Arc::new(tokio::sync::Semaphore::new(events::MOST_WATCHERS)),
         };
-        // The first page need not wait for it.
+        // The first page does not have to wait for the catalogue.
         let offer = Arc::clone(&app.offer);
         tokio::task::spawn_blocking(move || offer.get(false));
         tokio::spawn(busy::watch(Arc::clone(&measurement)));

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 
 /// Maximum number of events in the list.
 const MOST: usize = 4096;
-/// Maximum number of events left after pruning. Pruning only points leaves three quarters, plus one event for
-/// each curve that ended long ago.
+/// Maximum number of events left after pruning. If only points are pruned, three quarters of the events are left,
+/// plus one event for each curve that ended long ago.
 const LEFT: usize = MOST / 8 * 7;
 
 /// One event as JSON.
@@ -25,16 +25,17 @@ pub(crate) struct Entry {
     pub text: Arc<str>,
 }
 
-/// How an event is treated when space is needed.
+/// What happens to an event when space is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It stays.
+    /// It is never dropped.
     Kept,
     /// It describes a current state; only the newest event of its name matters.
     Passing(&'static str),
-    /// A point of the curve with this key. Half of the older points can be dropped; the newest of each curve stays.
+    /// A point of the curve with this key. Half of the older points can be dropped, but not the newest point of a
+    /// curve.
     Point(u64),
-    /// A line of text; the oldest are dropped if there are very many.
+    /// A line of text; the oldest lines are dropped if there are very many.
     Words,
 }
 
@@ -79,7 +80,7 @@ impl Log {
     /// The events after event `id`: about `bytes` in all, and at least one event.
     pub(crate) fn after(&self, id: u64, bytes: usize) -> Vec<Entry> {
         let inner = self.lock();
-        // The number comes from an earlier process of the server.
+        // The number comes from an earlier server process.
         let id = if id > inner.last { 0 } else { id };
         let first = inner.entries.partition_point(|e| e.id <= id);
         let mut room = bytes;
@@ -91,7 +92,7 @@ impl Log {
         inner.entries.range(first..).take_while(fits).cloned().collect()
     }
 
-    /// Notifies of new events.
+    /// Notifies the receiver of new events.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
@@ -104,7 +105,7 @@ impl Inner {
         let older = self.entries.len() / 2;
         let mut index = self.entries.len();
         let mut points = 0;
-        // Iterates from the newest to the oldest, so that the newest of each name and curve comes first.
+        // Iterates from the newest to the oldest, so that the newest event of each name and curve comes first.
         let mut keep: VecDeque<Entry> = VecDeque::with_capacity(self.entries.len());
         while let Some(entry) = self.entries.pop_back() {
             index -= 1;

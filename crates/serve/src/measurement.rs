@@ -1,4 +1,4 @@
-//! The run: a separate process, its messages, and how the server ends it.
+//! The run: a separate process, its messages, and how the server stops it.
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -36,7 +36,7 @@ pub(crate) struct Measurement {
 struct Process {
     /// Set while the process exists. A handle instead of a number, because numbers are reused.
     handle: Option<Handle>,
-    /// Whether the server is ending; no further run starts.
+    /// Whether the server is exiting, so that no further run starts.
     closed: bool,
 }
 
@@ -54,7 +54,7 @@ struct Told {
 pub(crate) enum NotStarted {
     /// Another run is in progress.
     Busy,
-    /// The server is ending.
+    /// The server is exiting.
     Closed,
     /// The program cannot be started.
     Failed(std::io::Error),
@@ -95,7 +95,8 @@ impl Measurement {
             return Err(NotStarted::Busy);
         }
         let mut run = Command::new(&self.program);
-        // Nobody reads `--json`: it keeps the program from measuring data that it would only print.
+        // Nobody reads the output of `--json`. The option keeps the program from measuring data that it would only
+        // print.
         run.args(["run", "--progress", "json", "--json"])
             .args(arguments)
             .stdin(Stdio::null())
@@ -124,7 +125,7 @@ impl Measurement {
         self.interrupt(&self.process())
     }
 
-    /// As [`cancel`](Self::cancel), and prevents further runs.
+    /// Like [`cancel`](Self::cancel), but also prevents further runs.
     pub(crate) fn close(&self) -> bool {
         let mut process = self.process();
         process.closed = true;
@@ -140,7 +141,7 @@ impl Measurement {
         told
     }
 
-    /// Processes the run's messages until it ends.
+    /// Processes the run's messages until it exits.
     fn follow(self: Arc<Self>, mut child: Child) {
         let told = Arc::new(Mutex::new(Told::default()));
         let (done, read) = channel::<()>();
@@ -152,19 +153,19 @@ impl Measurement {
             });
         }
         let status = child.wait();
-        // Finishes with the listener, because that then drops its sender.
+        // The listener drops its sender when it finishes, which ends this wait.
         let _ = read.recv_timeout(REST);
         let mut told = lock(&told);
         told.over = true;
         let mut process = self.process();
         process.handle = None;
         self.runs.send_replace(false);
-        // Last: a notified page requests the answer immediately. None can start before, because the lock is
-        // held.
+        // Added last, because a notified page immediately requests the answer. No other run can start before,
+        // because the lock is held.
         self.log.add(Kind::Kept, &ending(status.ok(), &told.directories));
     }
 
-    /// Reads to the end of the pipe in any case: a run must never wait for the server.
+    /// Always reads to the end of the pipe, because a run must never wait for the server.
     fn listen(&self, stderr: ChildStderr, told: &Mutex<Told>) {
         let mut reader = BufReader::new(stderr);
         let mut line = Vec::new();
@@ -183,7 +184,7 @@ impl Measurement {
             if told.over {
                 continue;
             }
-            // The whole object is passed on: it has names that the event itself does not have.
+            // The whole object is passed on, because it has names that the event itself does not have.
             let object = serde_json::from_str(text).unwrap_or(Value::Null);
             let Ok(event) = Event::deserialize(&object) else {
                 self.log.add(Kind::Words, &json!({ "event": "message", "text": text }));
@@ -197,7 +198,7 @@ impl Measurement {
     }
 }
 
-/// The event that describes how the run ended and lists its records.
+/// Locks a mutex, even if another thread has panicked while it held it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -218,7 +219,7 @@ fn kind(event: &Event) -> Kind {
     }
 }
 
-/// The event that describes how the run ended and names its records.
+/// The event that describes how the run ended and lists its records.
 fn ending(status: Option<ExitStatus>, directories: &[String]) -> Value {
     let runs: Vec<&str> = directories.iter().filter_map(|d| d.rsplit('/').next()).collect();
     json!({

@@ -1,12 +1,13 @@
-//! Caches the catalogue. Finding out what can run here starts programs to query their versions, so
-//! it must not happen during a run or for every request.
+//! Caches the catalogue. To determine what can run here, programs are started to query their versions. This must
+//! not happen during a run or for every request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::Catalogue;
 
-/// How long a catalogue stays valid. After this time, users who install something and reload the page see it.
+/// How long a catalogue stays valid. After this time, a program that was newly installed is shown when the page is
+/// reloaded.
 const HOLDS: Duration = Duration::from_secs(5);
 
 /// The cached catalogue. It is refreshed when it has expired and no run would be disturbed.
@@ -20,7 +21,8 @@ impl Offer {
         Self { find, known: Mutex::default() }
     }
 
-    /// The catalogue. While `running`, returns any known one; otherwise this can take a while.
+    /// The catalogue. While `running`, returns the cached one, even if it has expired; otherwise this can take a
+    /// while.
     pub(crate) fn get(&self, running: bool) -> Arc<Catalogue> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {

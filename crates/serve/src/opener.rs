@@ -15,13 +15,12 @@ pub struct Opener {
     path: PathBuf,
 }
 
-/// Opens the page with the system's program for that ([`OPENER`]). Every user of a machine can read arguments, so the
-/// program
-/// receives the name of a file in `directory` that only this user can read, and the file redirects
-/// to the address.
+/// Opens the page with the system's program for this purpose ([`OPENER`]). Every user of a machine can read the
+/// arguments of a program, so this program receives only the name of a file in `directory` that redirects to the
+/// address. Only this user can read the file.
 ///
 /// # Errors
-/// The file cannot be written, or the program does not exist.
+/// If the file cannot be written, or the program does not exist.
 pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
     let failed = |source| ServeError::Open { program: OPENER, source };
     let path = directory.join(format!("page-{}.html", address.port()));
@@ -35,7 +34,7 @@ pub fn open(address: &Address, directory: &Path) -> Result<Opener, ServeError> {
     let write = || {
         let mut new = NewFile::begin(&opener.path, 0o600)?;
         new.file().write_all(page.as_bytes())?;
-        // Replaces a file of a killed server, whose port now belongs to this one.
+        // Replaces a file of a killed server, whose port this server now uses.
         new.replace()
     };
     write().map_err(failed)?;

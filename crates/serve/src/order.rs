@@ -1,6 +1,6 @@
 //! The order of a page, and its conversion to a command line. The program itself then checks the values
-//! ([`Site::plan`](crate::Site)); this module decides what a page may request at all, and what may be
-//! overwritten. No shell is involved.
+//! ([`Site::plan`](crate::Site)); this module decides what a page may request, and what may be overwritten. No
+//! shell is involved.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub struct Order {
     pub pair: Option<Pair>,
     /// Instead of a target: the name of a modelled device.
     pub emulate: String,
-    /// Other options of `run` by name, each with its values as typed; a switch has none.
+    /// Other options of `run` by name, each with its values as typed; a switch has no values.
     pub options: BTreeMap<String, Vec<String>>,
 }
 
@@ -51,7 +51,7 @@ pub struct Pair {
     pub name: String,
 }
 
-/// Why an order is refused, and which field of the form is to blame.
+/// Why an order is refused, and which field of the form causes this.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Invalid {
@@ -61,12 +61,12 @@ pub struct Invalid {
     pub problem: String,
 }
 
-/// Options whose fields have other names: they belong to the choice of a location.
+/// Options whose fields have other names, because they belong to the choice of a location.
 const FIELDS: [(&str, &str); 4] =
     [("destroy", "confirm"), ("yes-erase", "erase"), ("pair", "plain"), ("pair-name", "name")];
 
 impl Invalid {
-    /// A value that the program refuses. `option` is the long name of the option that it belongs to.
+    /// A value that the program refuses. `option` is the long name of the option to which it belongs.
     pub fn value(option: Option<&str>, problem: String) -> Self {
         let field = option.map(|option| {
             let known = FIELDS.iter().find(|(name, _)| *name == option);
@@ -77,11 +77,7 @@ impl Invalid {
 }
 
 impl Order {
-    /// The arguments of `run`, without those that control its output. A value cannot become an additional
-    /// option.
-    ///
-    /// # Errors
-    /// The order would overwrite something whose name was not typed again, has an option that is not `offered`,
+    /// If the order would overwrite something whose name was not typed again, has an option that is not `offered`,
     /// or contains a file where the page offers names.
     pub fn arguments(&self, offered: &[Offered]) -> Result<Vec<OsString>, Invalid> {
         named("emulate", &self.emulate)?;
@@ -158,8 +154,8 @@ impl Order {
 }
 
 /// Checks consent to overwrite `path`, and returns whether that is requested. An existing target that is not a
-/// directory would be overwritten, so the user must type its exact name again. Whether it may be overwritten at
-/// all is decided by the run, which examines everything below and above it.
+/// directory would be overwritten, so the user must type its exact name again. The run decides whether it may be
+/// overwritten at all; for this, it examines all devices below and above the target.
 fn consent(
     (field, path): (&'static str, &str),
     (confirm, again): (&'static str, &str),
@@ -168,7 +164,7 @@ fn consent(
     if path.len() >= PATH_MAX || path.contains('\0') {
         return Err(invalid(field, "This is not a path."));
     }
-    // Consent depends on the name, so each location must have only one.
+    // Consent depends on the name, so each location must have only one name.
     let plain = target.components().all(|c| !matches!(c, Component::ParentDir));
     if !target.is_absolute() || !plain {
         return Err(invalid(field, "Give the full path, without `..`."));

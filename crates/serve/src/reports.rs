@@ -1,7 +1,7 @@
 //! Displayed reports: this program renders them, and each has a separate address without the page's token.
 //!
-//! A record may come from another person, and a document can always reveal its own address, by navigating. Only
-//! the report can therefore be accessed at that address.
+//! A record may come from another person, and a document can always reveal its own address by navigating to another
+//! page. Therefore that address gives access only to the report.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use axum::body::Bytes;
 use crate::address::{is_same, random};
 use crate::runs::Stamp;
 
-/// Start of the reports' addresses. The page's token is longer, so it never equals this.
+/// Prefix of the reports' addresses. The page's token is longer, so it can never equal this prefix.
 const BELOW: &str = "/report/";
 /// The route of a report.
 pub(crate) const ROUTE: &str = "/report/{key}/";
@@ -66,8 +66,8 @@ impl Reports {
         Ok(path)
     }
 
-    /// Stores the fleet's report instead of the previous one, and returns its path. It has an empty name, which no run
-    /// has.
+    /// Stores the fleet's report instead of the previous one, and returns its path. It is stored under the empty
+    /// name, which no run has.
     pub(crate) fn keep_fleet(&self, page: Bytes) -> Result<String, getrandom::Error> {
         self.forget("");
         let stamp =

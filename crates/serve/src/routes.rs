@@ -87,7 +87,7 @@ pub(crate) fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// Runs file system work off the threads that answer requests.
+/// Runs file system work outside the threads that answer requests.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Answer<T> {
     let failed = |_| {
         Refused::new(StatusCode::INTERNAL_SERVER_ERROR, "The server failed to process the request.")
@@ -120,7 +120,7 @@ async fn fleet(State(app): State<App>) -> Json<Value> {
     Json(json!(app.fleet.map(|directory| shown(&directory))))
 }
 
-/// Renders the fleet's report each time, because new records arrive, and redirects to it.
+/// Renders the fleet's report each time, because new records may have arrived, and redirects to it.
 async fn open_fleet(State(app): State<App>) -> Answer<Redirect> {
     let directory = app.fleet.as_ref().ok_or_else(Refused::not_found)?;
     let mut question: Vec<OsString> = ["fleet", "report", "--html", "--"].map(Into::into).into();
@@ -146,7 +146,7 @@ fn sent<T: DeserializeOwned>(body: &Bytes) -> Answer<T> {
     serde_json::from_slice(body).map_err(wrong)
 }
 
-/// Waits for a running query, and then refuses if a run is in progress.
+/// Waits for a running query, then refuses the request if a run is in progress.
 async fn quiet<'a>(app: &'a App, problem: &str) -> Answer<Turn<'a>> {
     let turn = app.asked.turn().await;
     match app.measurement.is_running() {
@@ -163,13 +163,13 @@ async fn plan(State(app): State<App>, body: Bytes) -> Answer<Json<Value>> {
 }
 
 async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
-    // Waits for a running query, because it would otherwise be measured as well.
+    // Waits for a running query, because it would otherwise disturb the measurement.
     let _turn = quiet(&app, RUNS).await?;
     let (measurement, plan) = (Arc::clone(&app.measurement), app.plan);
     let offered = Arc::clone(&app.options);
     let started = aside(move || {
         let order = arguments(&offered, &body)?;
-        // A value that the program refuses belongs to a field; only the plan shows which.
+        // A refused value belongs to a field, but only the plan shows to which.
         plan(&order)?;
         Ok::<_, Refused>(measurement.start(&order))
     });
@@ -194,7 +194,7 @@ async fn cancel(State(app): State<App>) -> Answer<Response> {
     }
 }
 
-/// Runs a query. Nothing that needs CPU time may happen during a run.
+/// Runs a query. During a run, nothing that needs CPU time may be done.
 async fn ask(app: &App, question: &[OsString]) -> Answer<Vec<u8>> {
     Ok(quiet(app, DISTURBS).await?.ask(question).await?)
 }
@@ -226,14 +226,14 @@ async fn rename(
     Ok(Json(json!({ "renamed": true })))
 }
 
-/// The consent to delete a run: its name again.
+/// The consent to delete a run: its name, typed again.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Consent {
     confirm: String,
 }
 
-/// Deletes the files that a run created, and its directory unless that contains other files.
+/// Deletes the files that a run created, and its directory unless it contains other files.
 async fn delete(
     State(app): State<App>,
     Path(name): Path<String>,
@@ -271,8 +271,8 @@ async fn find(app: &App, name: String) -> Answer<PathBuf> {
     aside(move || runs.find(&name)).await?.ok_or_else(Refused::not_found)
 }
 
-/// Renders a report from the record and redirects to it. Ignores any stored page next to the record: it may
-/// come from another person, and would run its own script.
+/// Renders a report from the record and redirects to it. Ignores a page stored next to the record, because it may
+/// come from another person and would run its own script.
 async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer<Redirect> {
     let directory = find(&app, name.clone()).await?;
     let place = directory.clone();
@@ -287,7 +287,7 @@ async fn open_report(State(app): State<App>, Path(name): Path<String>) -> Answer
     Ok(Redirect::to(&app.reports.keep(name, stamp, page.into()).map_err(no_random)?))
 }
 
-/// A report that was opened, for anyone who knows its address.
+/// A report that was opened, accessible to anyone who knows its address.
 async fn report(State(app): State<App>, Path(key): Path<String>) -> Answer<Response> {
     let gone = || {
         let problem = "This report is no longer stored. Open it again from the list of past runs.";

@@ -27,12 +27,11 @@ const LONGEST_FILE: u64 = 256 << 20;
 
 const RECORD: &str = "record.json";
 
-/// The files that a run and this page create in its directory; the record last, because a run without one is
+/// The files that a run and this page create in its directory; the record last, because a run without a record is
 /// not listed.
 const FILES: [&str; 4] = [TITLE, "report.html", LOG, RECORD];
 
-/// The directory of runs, with cached summaries: each record is read once, not whenever the list is
-/// shown.
+/// The directory of runs, with cached summaries: each record is read once, not every time the list is shown.
 pub(crate) struct Runs {
     directory: PathBuf,
     known: Mutex<HashMap<String, Known>>,
@@ -100,8 +99,8 @@ impl Runs {
         Self { directory, known: Mutex::default() }
     }
 
-    /// The directory of the run `name`, if it exists. A name has only letters, digits and `-_.`, so it cannot refer to
-    /// another location.
+    /// The directory of the run `name`, if it exists. A name contains only letters, digits and `-_.`, so it cannot
+    /// refer to another location.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
         let directory = self.directory.join(name);
         (is_name(name) && file(&directory.join(RECORD)).is_some()).then_some(directory)
@@ -138,15 +137,15 @@ impl Runs {
         }
     }
 
-    /// The directory of runs and that of the run `name`, held open, so that a link that replaces it does not
-    /// redirect anything.
+    /// The directory of runs and that of the run `name`. Both are held open, so that a link that replaces one of
+    /// them does not redirect anything.
     fn hold(&self, name: &str) -> Result<(Directory, Directory), NotChanged> {
         if !is_name(name) {
             return Err(NotChanged::Unknown);
         }
         let parent = Directory::open(&self.directory).map_err(|_| NotChanged::Unknown)?;
         let run = parent.subdirectory(OsStr::new(name)).map_err(|_| NotChanged::Unknown)?;
-        // Comes before the request for its record, which a run has only at its end.
+        // Checked before the record, which a run has only at its end.
         if is_being_written(&run) {
             return Err(NotChanged::Running);
         }

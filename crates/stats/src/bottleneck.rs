@@ -15,15 +15,15 @@
 /// Maximum deviation of a prediction from the measured speed, as a factor.
 pub const TOLERANCE: f64 = 1.15;
 
-/// A thread that works for at least this share of the time fills its CPU. Its maximum speed is then the
-/// measured one, within the tolerance of any prediction.
+/// A thread that works for at least this share of the time fills its CPU. Its maximum speed is then the measured
+/// speed, within the tolerance of any prediction.
 pub const FULL: f64 = 1.0 / TOLERANCE;
 
 /// A thread that works for more than this share of the time may be the bottleneck without filling its CPU, if
 /// others use that CPU.
 const MUCH: f64 = 0.5;
 
-/// A loss by less than this factor is not explained.
+/// A loss smaller than this factor is not explained.
 pub const LEAST_LOSS: f64 = 1.03;
 
 /// A cause that predicts less than this share of the loss, or more than its inverse, is not the bottleneck.
@@ -32,11 +32,11 @@ const LEAST_EXPLAINED: f64 = 0.5;
 /// If the disk does less than this share of the reads, they come from a cache.
 const CACHED: f64 = 0.8;
 
-/// From this number of disk requests per request on, the arm issues more requests.
+/// From this ratio of disk requests to issued requests on, the arm issues more requests.
 pub const MORE: f64 = 1.2;
 
-/// From this number of smaller disk requests on, a request counts as split. The kernel sometimes splits or merges plain
-/// storage's requests as well.
+/// From this ratio of smaller disk requests to issued requests on, a request counts as split. The kernel sometimes
+/// also splits or merges plain storage's requests.
 const CUT: f64 = 1.5;
 
 /// Plain storage that is this many times as fast with more requests in flight benefits from them.
@@ -58,7 +58,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Seconds of a request at the disk.
+    /// Seconds that a request spends at the disk.
     pub fn residence_s(&self) -> f64 {
         self.in_flight / (self.rate * self.per_request)
     }
@@ -69,8 +69,8 @@ impl Flow {
         Point { in_flight: in_flight / busy, bytes, rate: rate * per_request / busy }
     }
 
-    /// Requests per second that plain storage would serve with this many at the disk, for the same share of the
-    /// time.
+    /// Requests per second that plain storage would serve with this many requests at the disk, for the same share
+    /// of the time.
     pub fn on(&self, curve: &Curve) -> Option<f64> {
         let Point { in_flight, bytes, .. } = self.point();
         Some(self.busy * curve.rate(in_flight, bytes)? / self.per_request)
@@ -141,11 +141,11 @@ impl Curve {
     }
 
     /// Requests of `bytes` per second with `in_flight` of them at the disk, interpolated between the points on
-    /// logarithmic scales. `None` without a point.
+    /// logarithmic scales. `None` if there are no points.
     pub fn rate(&self, in_flight: f64, bytes: f64) -> Option<f64> {
         let after = self.sizes.iter().position(|size| size[0].bytes >= bytes);
         let (low, high) = match after {
-            // Larger than all points: as many bytes per second as for the largest.
+            // Larger than all points: as many bytes per second as at the largest point.
             None => {
                 let last = self.sizes.last()?;
                 return Some(at(last, in_flight) * last[0].bytes / bytes);
@@ -189,8 +189,8 @@ pub struct Asked {
     pub alone: Option<(f64, f64)>,
     /// CPU seconds per request, minus those of plain storage.
     pub work_s: Option<f64>,
-    /// The part of these seconds that cannot run in parallel: the work of the busiest thread, or all of it divided by
-    /// the number of CPUs.
+    /// The part of these seconds that cannot run in parallel: the work of the busiest thread, or the whole work
+    /// divided by the number of CPUs.
     pub unshared_work_s: Option<f64>,
     /// The reads that precede each write.
     pub reads_first: Option<ReadsFirst>,
@@ -274,7 +274,7 @@ pub enum Cause {
         /// Requests per second, one at a time.
         alone: f64,
     },
-    /// Seconds added to each request while none other is in flight.
+    /// Seconds added to each request while no other request is in flight.
     AddedTime {
         /// Seconds.
         seconds: f64,
@@ -302,8 +302,8 @@ pub struct Bottleneck {
     pub predicted: Option<f64>,
 }
 
-/// The bottleneck of an arm. `None` if it loses nothing worth explaining, or if no computed cause agrees with
-/// the measurement. Without disk counters fewer causes can be found.
+/// The bottleneck of an arm. `None` if its loss is too small to explain, or if no computed cause agrees with the
+/// measurement. Without disk counters fewer causes can be found.
 pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
     if asked.plain_rate / asked.rate <= LEAST_LOSS {
         return None;
@@ -398,8 +398,8 @@ fn more_bytes(asked: &Asked, plain: &Flow, arm: &Flow) -> bool {
     per_byte(asked, arm) / per_byte(asked, plain) >= MORE
 }
 
-/// The cipher, if it causes most of the work from which the speed follows (`by_work`) or most of the added time;
-/// otherwise that time.
+/// The cipher, if it causes most of the work from which the speed follows (`by_work`), or most of the added time;
+/// otherwise the added time.
 fn added(
     asked: &Asked,
     (rate, plain_rate): (f64, f64),
@@ -437,8 +437,8 @@ fn one_at_a_time(asked: &Asked) -> Option<Bottleneck> {
         .then_some(Bottleneck { cause, predicted: Some(alone) })
 }
 
-/// The cause found from the disk requests: more of them or, if `any` cause is accepted, fewer in flight. `cut`:
-/// the pieces of a split request.
+/// The cause found from the disk requests: more of them or, if `any` cause is accepted, fewer in flight. `cut`
+/// contains the pieces of a split request.
 fn at_the_disk(
     asked: &Asked,
     disk: &Disk<'_>,

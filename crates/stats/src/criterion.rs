@@ -1,8 +1,4 @@
-//! Chooses the model that describes numbers best: least squares on the log scale, and Akaike's criterion.
-//!
-//! H. Akaike, "A new look at the statistical model identification", IEEE Transactions on Automatic
-//! Control 19 (1974), with the correction for few values by C. Hurvich and C.-L. Tsai, "Regression
-//! and time series model selection in small samples", Biometrika 76 (1989).
+//! Chooses the model that describes numbers best, by least squares on the log scale and Akaike's criterion.
 
 /// The fit of a model with its best parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +16,7 @@ impl Fit {
     ///
     /// `None` unless there are at least three values more than parameters, and all are finite.
     pub fn of(residuals: &[f64], parameters: usize) -> Option<Self> {
-        // The spread of the residuals is also estimated.
+        // One more parameter, because the spread of the residuals is also estimated.
         let (n, k) = (residuals.len() as f64, parameters as f64 + 1.0);
         if n < k + 2.0 || residuals.iter().any(|r| !r.is_finite()) {
             return None;
@@ -31,7 +27,7 @@ impl Fit {
     }
 }
 
-/// Number of values that [`least`] examines before it narrows down.
+/// Number of values that [`least`] examines before it narrows the range.
 const COARSE: u32 = 60;
 
 /// Steps of the golden section; each leaves 0.618 of the interval.

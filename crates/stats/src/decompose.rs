@@ -1,9 +1,8 @@
 //! Locates a loss: plain → layer → cipher, step by step, each step with its interval.
 //!
-//! Every arm of the chain ran once in every block, so each block has its own steps, and these add
-//! up exactly to the whole: ln(E/P) = ln(N/P) + ln(E/N) for speeds, and E - P = (N - P) + (E - N)
-//! for CPU seconds per GiB or time per request. The steps are then estimated like any other
-//! difference between two arms.
+//! Every arm of the chain ran once in every block, so each block has its own steps. They add up exactly to the
+//! whole: ln(E/P) = ln(N/P) + ln(E/N) for speeds, and E - P = (N - P) + (E - N) for CPU seconds per GiB or time per
+//! request. The steps are then estimated like any other difference between two arms.
 
 use crate::paired::{PairedEstimate, Spread, estimate};
 use crate::student;
@@ -95,7 +94,7 @@ pub fn share(part: &[f64], whole: &[f64], confidence: f64) -> Option<Share> {
     let product: f64 =
         part.iter().zip(whole).map(|(x, y)| (x - p.mean) * (y - w.mean)).sum::<f64>() / (n - 1.0);
     let t2 = student::interval_quantile(n - 1.0, confidence)?.powi(2) / n;
-    // r² a - 2 r b + c ≤ 0 holds between the ends.
+    // r² a - 2 r b + c ≤ 0 holds between the two ends.
     let a = w.mean * w.mean - t2 * w.sd * w.sd;
     let b = p.mean * w.mean - t2 * product;
     let c = p.mean * p.mean - t2 * p.sd * p.sd;

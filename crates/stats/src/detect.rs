@@ -1,8 +1,8 @@
-//! The smallest difference that counts: the level of a claim, and what a measurement can detect.
+//! The smallest difference that counts: the level of a claim, and the difference that a measurement can detect.
 //!
-//! Two things limit what may be claimed as a cost. The first is chance: a t test, corrected for the number of
-//! cells ([`smallest_detectable`]). The second is the storage itself: the means of two plain arms do not agree
-//! exactly either ([`noise_of_mean`]). Both shrink with the square root of the number of pairs.
+//! Two things limit what may be claimed as a cost. The first is chance: a t test, corrected for the number of cells
+//! ([`smallest_detectable`]). The second is the storage itself: even the means of two plain arms do not agree
+//! exactly ([`noise_of_mean`]). Both shrink with the square root of the number of pairs.
 //! [`noise_floor`](fn@crate::noise_floor) does not, because it concerns individual trials.
 
 use crate::distribution::normal_quantile;
@@ -30,9 +30,9 @@ pub fn noise_of_mean(noise_floor: f64, pairs: usize) -> f64 {
 /// The |mean of d| that a two-sided t test must exceed to claim a difference, in log units: t ·
 /// `sd` / √`pairs`, where t leaves `level` / (2 `cells`) above it.
 ///
-/// `sd` is the sample standard deviation of d over `pairs` pairs. Dividing the level by all `cells` is the
-/// first and strictest step of [`holm`](fn@crate::holm). A larger mean is therefore claimed whatever the other
-/// cells show; together with other claims a slightly smaller mean may suffice.
+/// `sd` is the sample standard deviation of d over `pairs` pairs. Dividing the level by all `cells` is the first
+/// and strictest step of [`holm`](fn@crate::holm). A larger mean is therefore claimed regardless of the other
+/// cells. Together with other claims, a slightly smaller mean may suffice.
 ///
 /// Infinite if nothing can be claimed: fewer than 3 pairs, no cells, a `level` outside (0, 1), or
 /// an `sd` that is negative or not a number.
@@ -74,8 +74,8 @@ impl StoppingRule {
     /// The same rule with a stricter target. With it, 9 of 10 runs of `cells` workloads detect a
     /// loss the size of the original target, and equal arms are shown to be equivalent within it.
     ///
-    /// This needs about five times as many pairs on noisy storage and half as many again on quiet storage. With
-    /// 8 workloads it reduces a `--precision` of 3 % to a target of 1.3 %.
+    /// This needs about five times as many pairs on noisy storage and about 1.5 times as many on quiet storage.
+    /// With 8 workloads it reduces a `--precision` of 3 % to a target of 1.3 %.
     pub fn to_find_its_target(self, cells: usize) -> Self {
         let half_width = half_width_to_find(self.limit(), cells, self.confidence, 0.9);
         Self { target: half_width.exp_m1(), ..self }

@@ -10,7 +10,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// Maximum number of terms of a series or fraction; none needs as many.
+/// Maximum number of terms of a series or fraction; none needs that many.
 const MOST_STEPS: u32 = 100_000;
 
 /// Φ(z), the area of the standard normal distribution below `z`.
@@ -222,7 +222,8 @@ fn gamma_areas(a: f64, x: f64) -> (f64, f64) {
     }
 }
 
-/// Against mpmath 1.4.1 with 50 digits, from the definitions: erfc, betainc, gammainc, and an integral of the density.
+/// Compared with mpmath 1.4.1 with 50 digits, from the definitions: erfc, betainc, gammainc, and an integral of the
+/// density.
 #[cfg(test)]
 mod tests {
     use super::*;

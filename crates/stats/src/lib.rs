@@ -1,10 +1,10 @@
 //! Statistics of a run: paired estimates of costs over trials, and the decision when to stop
 //! measuring.
 //!
-//! The unit of observation is one trial. The unit of analysis is one block, in which every arm ran
-//! once. All functions take d = ln(E/P), one number per block, where E and P are the speeds of the
-//! encrypted and the plain trial of that block. `exp(mean d)` is the remaining share of plain
-//! speed. All functions are pure: they read no clock, file or record.
+//! The unit of observation is one trial. The unit of analysis is one block, in which every arm ran once. All
+//! functions use d = ln(E/P), one number per block, where E and P are the speeds of the encrypted and the plain
+//! trial of that block. `exp(mean d)` is the remaining share of plain speed. All functions are pure: they read no
+//! clock, file or record.
 //!
 //! ```
 //! use cryptbench_stats::estimate;

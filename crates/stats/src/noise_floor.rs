@@ -9,7 +9,7 @@ use crate::paired::FEWEST_PAIRS;
 /// [`noise_of_mean`](crate::noise_of_mean). With fewer than 21 pairs the floor is between the two largest |d|,
 /// so it varies from run to run.
 ///
-/// `None` below 3 pairs or for a value that is not finite.
+/// `None` for fewer than 3 pairs or for a value that is not finite.
 pub fn noise_floor(d: &[f64]) -> Option<f64> {
     if d.len() < FEWEST_PAIRS || d.iter().any(|x| !x.is_finite()) {
         return None;

@@ -14,7 +14,7 @@ use crate::{signed_rank, student};
 /// useless.
 pub const FEWEST_PAIRS: usize = 3;
 
-/// An arm's d = ln(E/P) over its pairs. All fields but `pairs` and `p_value` are in log units.
+/// An arm's d = ln(E/P) over its pairs. All fields except `pairs` and `p_value` are in log units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairedEstimate {
     /// Number of pairs.

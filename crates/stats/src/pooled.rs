@@ -39,7 +39,7 @@ pub enum Heterogeneity {
     PauleMandel,
 }
 
-/// The effects of many machines as one. All fields except the counts are in log units or their squares.
+/// The effects of many machines combined. All fields except the counts are in log units or their squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
     /// Number of machines.
@@ -104,7 +104,7 @@ fn pooled(effects: &[Effect], confidence: f64, fit: fn(&[Effect]) -> Fit) -> Opt
 }
 
 impl Pooled {
-    /// The two-sided p-value of "this machine is one of these", for one that is not among them.
+    /// The two-sided p-value of "this machine is one of these", for a machine that is not one of them.
     pub fn p_of_next(&self, effect: Effect) -> f64 {
         let variance = effect.variance + self.between + self.standard_error.powi(2);
         let df = (self.machines - 1) as f64;
@@ -112,8 +112,8 @@ impl Pooled {
     }
 }
 
-/// For each effect, the p-value of "this machine is like the others", corrected by Holm over all of them. Same errors
-/// as [`pool`].
+/// For each effect, the p-value of "this machine is like the others", corrected by Holm over all of them. `None` as
+/// for [`pool`].
 pub fn outliers(effects: &[Effect]) -> Option<Vec<f64>> {
     residual_p(effects).map(|raw| holm(&raw))
 }
@@ -182,7 +182,7 @@ impl Fit {
         Self { mean: sums.mean, variance: factor / sums.weight, between, method }
     }
 
-    /// The fit to all of `count` effects but one with the same τ², from the sums over all.
+    /// The fit to all `count` effects except one, with the same τ², from the sums over all.
     fn without(&self, sums: &Sums, effect: Effect, count: usize) -> Self {
         let own = 1.0 / (effect.variance + self.between);
         let weight = sums.weight - own;
@@ -255,8 +255,8 @@ fn reml(effects: &[Effect]) -> Option<f64> {
     None
 }
 
-/// The τ² at which the weighted sum of squares equals its expectation by chance, k - 1. Found by bisection,
-/// because the sum falls with τ².
+/// The τ² at which the weighted sum of squares equals its expected value, k - 1. Found by bisection, because the
+/// sum falls with τ².
 fn paule_mandel(effects: &[Effect]) -> f64 {
     let expected = (effects.len() - 1) as f64;
     let above = |between: f64| Sums::of(effects, between).spread > expected;

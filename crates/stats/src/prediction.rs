@@ -7,7 +7,7 @@
 use crate::paired::Spread;
 use crate::student;
 
-/// Minimum number of earlier values: with 3 the interval would be three times as wide as with many.
+/// Minimum number of earlier values. With 3 values, the interval would be three times as wide as with many.
 pub const FEWEST_EARLIER: usize = 4;
 
 /// One more value compared with earlier ones, in the values' unit except for the p-value.
@@ -23,7 +23,7 @@ pub struct Prediction {
     pub low: f64,
     /// Upper end of that interval.
     pub high: f64,
-    /// The new value less the mean.
+    /// The new value minus the mean.
     pub difference: f64,
     /// Two-sided p-value of "one more value of the same kind", not corrected for multiplicity.
     pub p_value: f64,

@@ -1,9 +1,9 @@
 //! The order of the arms inside each block: seeded, randomised, and balanced over positions.
 //!
-//! A slow drift (a disk that warms up, a write cache that drains) favours the arm that runs first. In each
-//! group of as many blocks as there are arms, every arm therefore has every position once, so a linear drift
-//! inside the blocks cancels from the mean. The seed determines which arm starts, so nothing periodic in the
-//! machine can align with it. Two arms give ABBA or BAAB.
+//! A slow drift (a disk that warms up, a write cache that drains) favours the arm that runs first. In each group of
+//! as many blocks as there are arms, every arm therefore runs once in every position, so a linear drift inside the
+//! blocks cancels from the mean. The seed determines which arm starts, so nothing periodic in the machine can align
+//! with it. Two arms give ABBA or BAAB.
 //!
 //! The rows are those of a Williams design (Williams 1949, Aust. J. Chem. 2:149). With an even
 //! number of arms, each arm follows each other arm exactly once in a group, which also balances
@@ -38,8 +38,8 @@ pub fn block_order(seed: u64, workload: u64, block: u32, arms: usize) -> Vec<usi
     order
 }
 
-/// The first row of a Williams design, 0, 1, n-1, 2, n-2, …; the differences between its neighbours
-/// are all distinct.
+/// The first row of a Williams design, 0, 1, n-1, 2, n-2, …; the differences between neighbouring entries are all
+/// distinct.
 fn zigzag(position: usize, arms: usize) -> usize {
     if position == 0 {
         0

@@ -11,8 +11,8 @@ use std::cell::Cell;
 
 use crate::distribution::normal_quantile;
 
-/// Up to this many pairs the null distribution is counted exactly (an `f64` still holds 2⁵⁰
-/// exactly). Above, the normal approximation with continuity correction replaces it.
+/// Up to this many pairs the null distribution is counted exactly (an `f64` still holds 2⁵⁰ exactly). For more
+/// pairs, the normal approximation with continuity correction replaces it.
 const EXACT_UP_TO: usize = 50;
 
 /// The n(n+1)/2 averages of each value with itself and every other, ascending.
@@ -46,7 +46,7 @@ pub fn interval(walsh: &[f64], pairs: usize, confidence: f64) -> Option<(f64, f6
 }
 
 thread_local! {
-    /// The latest critical value for each number of pairs, and its tail: all intervals of a run share it.
+    /// The latest critical value for each number of pairs, and its tail, because all intervals of a run share it.
     static KNOWN: [Cell<Option<(f64, usize)>>; EXACT_UP_TO + 1] =
         const { [const { Cell::new(None) }; EXACT_UP_TO + 1] };
 }

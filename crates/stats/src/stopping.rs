@@ -42,8 +42,8 @@ pub struct StoppingRule {
 /// The decision after a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Continue. Ask again after every block: `more` is only a forecast from the spread so far, and
-    /// never exceeds `max_pairs`.
+    /// Continue. Ask again after every block: `more` is only a forecast based on the spread so far, and never
+    /// exceeds `max_pairs`.
     Continue {
         /// Forecast of the blocks still needed, at least 1.
         more: u32,
@@ -70,7 +70,7 @@ impl StoppingRule {
     /// confirmation.
     pub const CLEAR: f64 = 0.6;
 
-    /// Decides from the d = ln(E/P) of each arm but the baseline, each in block order.
+    /// Decides from the d = ln(E/P) of each arm except the baseline, each in block order.
     ///
     /// The rule keeps no state: the same data give the same answer, so a stored run can be
     /// replayed. An arm with fewer d than others (a failed trial) delays the decision until the

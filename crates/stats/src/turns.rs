@@ -1,16 +1,16 @@
 //! The order of the slices of a block: seeded, random, and balanced over time and over the preceding slices.
 //!
-//! The after-effects of a slice (a full cache, a raised clock rate) affect the next one. If every arm follows
-//! every arm equally often, including itself, all are affected equally, and their ratios are unaffected. In a
-//! plain shuffle an arm follows itself less often than it follows the others, so one with large after-effects
-//! would suffer least from them.
+//! The after-effects of a slice (a full cache, a raised clock rate) affect the next one. If every arm follows every
+//! arm equally often, including itself, all are affected equally, and their ratios are unaffected. In a plain
+//! shuffle, an arm follows itself less often than it follows the others, so an arm with large after-effects would
+//! suffer least from them.
 //!
-//! A block consists of groups in which each arm has as many turns as there are arms, so every pair of neighbours occurs
-//! once. A drift that is slower than a group therefore also cancels. A group is a serially balanced sequence (Finney
-//! and Outhwaite 1956, Proc. R. Soc. B 145:493): a closed walk over a graph with an edge for every pair. The walk is
-//! drawn uniformly, as Kandel, Matias, Unger and Winkler do (1996, Discrete Appl. Math. 71:171): each arm's last exit
-//! leads towards the start, and its other exits are in any order. All groups start with the same arm, so the step from
-//! one to the next is the one that closes the walk.
+//! A block consists of groups in which each arm has as many turns as there are arms, so every pair of neighbours
+//! occurs once. A drift that is slower than a group therefore also cancels. A group is a serially balanced sequence
+//! (Finney and Outhwaite 1956, Proc. R. Soc. B 145:493): a closed walk over a graph with an edge for every pair.
+//! The walk is drawn uniformly, as Kandel, Matias, Unger and Winkler do (1996, Discrete Appl. Math. 71:171): each
+//! arm's last exit leads towards the start, and its other exits are in any order. All groups start with the same
+//! arm, so the step that closes the walk leads to the next group.
 
 use std::collections::VecDeque;
 
@@ -20,9 +20,9 @@ use crate::schedule::{below, permutation, stream};
 
 /// The order of the slices of a block in which each of `arms` arms (numbered from 0) has `rounds` turns.
 ///
-/// Every arm follows every arm, including itself, `rounds / arms` times, rounded down or up; one pair of neighbours is
-/// missing: the one that the end and the start of the block would form. With fewer rounds than arms, some arms never
-/// follow some others.
+/// Every arm follows every arm, including itself, `rounds / arms` times, rounded down or up; one pair of neighbours
+/// is missing, because the end and the start of the block are not adjacent. With fewer rounds than arms, some arms
+/// never follow some others.
 pub fn slice_order(seed: u64, workload: u64, block: u32, arms: usize, rounds: usize) -> Vec<usize> {
     if arms < 2 {
         return vec![0; arms * rounds];
@@ -53,10 +53,10 @@ fn closed_walk(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<usize>
     walk
 }
 
-/// For each arm the arms that follow it, in random order.
+/// For each arm, the arms that follow it, in random order.
 ///
-/// Arm `a` is followed by `a + shift` for each of `turns` shifts, in which every one from 0 to `arms` - 1
-/// occurs equally often. So as many slices enter an arm as leave it, and a closed walk exists as soon as all
+/// Arm `a` is followed by `a + shift` for each of `turns` shifts, in which every one from 0 to `arms` - 1 occurs
+/// equally often. As a result, an arm is entered as often as it is left, and a closed walk exists as soon as all
 /// arms are connected.
 fn exits(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<VecDeque<usize>> {
     let shifts = loop {

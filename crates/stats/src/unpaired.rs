@@ -11,9 +11,9 @@ use crate::distribution::{normal_area, normal_quantile};
 use crate::paired::Spread;
 use crate::{median, student};
 
-/// Up to this many values in both samples together the null distribution of the rank sum is counted
-/// exactly (an `f64` holds the central binomial coefficient up to 56 exactly). Above, the normal
-/// approximation with continuity correction replaces it.
+/// Up to this many values in both samples together the null distribution of the rank sum is counted exactly (an
+/// `f64` holds the central binomial coefficient up to 56 exactly). For more values, the normal approximation with
+/// continuity correction replaces it.
 const EXACT_UP_TO: usize = 56;
 
 /// An arm's values compared with a baseline's. All fields except the counts, the degrees of freedom
@@ -22,7 +22,7 @@ const EXACT_UP_TO: usize = 56;
 pub struct UnpairedEstimate {
     /// Number of baseline values and of the arm's.
     pub counts: (usize, usize),
-    /// Mean of the arm less mean of the baseline.
+    /// Mean of the arm minus mean of the baseline.
     pub difference: f64,
     /// Lower end of Welch's interval of the difference.
     pub low: f64,

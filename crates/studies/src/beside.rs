@@ -24,7 +24,7 @@ pub struct Beside {
     pub device: String,
     /// Mean |ln(ours / theirs)| of the plain speeds; its exponential is the factor between them.
     pub distance: f64,
-    /// The cells that both measured.
+    /// The cells that both sides measured.
     pub cells: Vec<Cell>,
 }
 

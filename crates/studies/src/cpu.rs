@@ -1,5 +1,5 @@
-//! CPU usage as in the studies, in percent of all CPUs, from the scheduler's exact accounting if trials have
-//! it: the machine's busy time minus its baseline before the run includes any change in other activity.
+//! CPU usage as in the studies, in percent of all CPUs. It uses the scheduler's exact accounting if trials have it,
+//! because the machine's busy time minus its baseline before the run includes any change in other activity.
 
 use cryptbench_record::{Record, Trial};
 use cryptbench_stats::estimate;
@@ -34,7 +34,7 @@ impl Usage {
         all.filter(|percent| percent.is_finite()).collect()
     }
 
-    /// The mean with its interval, `12.3 ±0.4`; only the mean if too few trials give an interval.
+    /// The increase over `base` in percentage points, for each block in which both ran.
     pub(crate) fn more(&self, trials: &[(u32, &Trial)], base: &[(u32, &Trial)]) -> Vec<f64> {
         let of_block = |(block, trial): &(u32, &Trial)| {
             let (_, base) = base.iter().find(|(other, _)| other == block)?;
@@ -44,7 +44,7 @@ impl Usage {
     }
 }
 
-/// The mean with its interval, `12.3 ±0.4`; only the mean if there are too few trials for an interval.
+/// The mean with its interval, such as `12.3 ±0.4`; only the mean if there are too few trials for an interval.
 pub(crate) fn with_interval(values: &[f64]) -> Option<String> {
     let found = estimate(values, CONFIDENCE);
     match found {

@@ -31,7 +31,7 @@ impl Csv {
                 "a quote is not closed".into(),
             ));
         }
-        // The check below reports rows of another length, with both lengths.
+        // The check below reports rows of a different length, with both lengths.
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let fields = |row: &csv::StringRecord| row.iter().map(str::to_owned).collect::<Vec<_>>();
         let header = reader.headers().map(fields).unwrap_or_default();

@@ -12,9 +12,8 @@ macro_rules! published {
     };
 }
 
-/// Every file that a replay reads. `data/README.md` lists the sources of the numbers. Files in
-/// `data` that are missing here were derived from these by others; tests compare our derivations
-/// with them.
+/// Every file that a replay reads. `data/README.md` lists the sources of the numbers. Files in `data` that are not
+/// listed here were derived from these by other people; tests compare our derivations with them.
 const PUBLISHED: &[(&str, &str)] = published![
     "anvil",
     "anvil_percent_check",

@@ -1,5 +1,5 @@
 //! Everything that the studies contain: figures, tools, systems, devices, questions and conclusions, each with the
-//! command that shows it here.
+//! command that shows it in this program.
 
 use serde::Serialize;
 
@@ -39,10 +39,7 @@ impl Item {
     }
 }
 
-/// The items of these studies: those of `items.csv`, then the conclusions.
-///
-/// # Errors
-/// A file of published numbers that is malformed.
+/// If a file of published numbers is malformed.
 pub fn items(files: &Files, studies: &[Replay]) -> Result<Vec<Item>, DataError> {
     let csv = files.csv("items")?;
     let mut written = Vec::new();

@@ -39,6 +39,6 @@ pub use replay::{Parameter, PublishedError, Replay, Replayed, replay};
 pub use study::{About, Answer, Letter, abouts};
 pub use table::Table;
 
-/// The estimators of the studies: the mean of ten without the largest and the smallest value (study
-/// B) and, with nothing dropped, the mean of five or ten (A, D).
+/// The estimators of the studies: the mean of ten without the largest and the smallest value (study B) and, without
+/// dropping any, the mean of five or ten (A, D).
 pub use cryptbench_stats::compatibility::{trimmed, trimmed_mean};

@@ -20,8 +20,7 @@ impl Printed {
         Some(Self { text: text.to_owned(), value, decimals: u8::try_from(decimals).ok()? })
     }
 
-    /// Removes trailing zeros of the decimals, for a number that was converted and not printed in
-    /// this form.
+    /// Removes trailing zeros of the decimals from a number that was converted, not printed in this form.
     pub(crate) fn without_zeros(self) -> Self {
         match self.text.contains('.') {
             true => {
@@ -41,7 +40,7 @@ impl Printed {
         &self.text
     }
 
-    /// Formats `other` with one decimal more than this number has.
+    /// Formats `other` with one decimal more than this number.
     pub fn finer(&self, other: f64) -> String {
         format!("{other:.*}", usize::from(self.decimals) + 1)
     }

@@ -36,7 +36,7 @@ impl fmt::Display for Dimension {
 /// One published number.
 #[derive(Clone, Debug, Serialize)]
 pub struct Observation {
-    /// The value of each [`Dimension`]; empty if the number has none.
+    /// The value of each [`Dimension`]; empty if the number has no value in it.
     #[serde(serialize_with = "by_name")]
     pub about: [String; Dimension::ALL.len()],
     /// Bytes of a request.
@@ -115,12 +115,12 @@ impl Select {
         self.only(Dimension::Work, names)
     }
 
-    /// Only this position.
+    /// Only this state.
     pub const fn state(self, names: &'static [&'static str]) -> Self {
         self.only(Dimension::State, names)
     }
 
-    /// Only this place.
+    /// Only this location.
     pub const fn place(self, names: &'static [&'static str]) -> Self {
         self.only(Dimension::Place, names)
     }

@@ -1,8 +1,8 @@
 //! A study's table computed from the user's own records with the study's estimator.
 //!
-//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the studies, so that both
-//! can be compared. Only CPU usage has intervals, and its increase is paired. For conclusions use the report of each
-//! record, because it pairs the trials.
+//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the studies, so that
+//! they can be compared with them. Only CPU usage has intervals, and its increase is paired. For conclusions use
+//! the report of each record, because it pairs the trials.
 
 use cryptbench_catalog as catalog;
 use cryptbench_record::{Arm, ArmRole, Headline, Operation, Record, Trial, Workload};
@@ -18,7 +18,7 @@ use crate::{trimmed, trimmed_mean};
 
 const MIB: f64 = 1_048_576.0;
 
-/// The patterns that study D used of Anvil's.
+/// The patterns of Anvil that study D used.
 const FOUR: [&str; 4] = ["seq-read-4m", "seq-write-4m", "rand-read-4k-q1", "rand-write-4k-q1"];
 
 /// The tables of one study from records of its profiles; records of other profiles yield none.
@@ -45,8 +45,7 @@ pub fn answers(study: Letter, records: &[Record]) -> Vec<Answer> {
     answers.unwrap_or_default()
 }
 
-/// Plain first, then the encrypted arms; the studies have neither a second plain arm nor null
-/// layers.
+/// Plain first, then the encrypted arms; the studies have neither a repeated plain arm nor pass-throughs.
 fn arms(record: &Record) -> impl Iterator<Item = &Arm> {
     let of = |role: ArmRole| record.plan.arms.iter().filter(move |a| a.role == role);
     of(ArmRole::Plain).take(1).chain(of(ArmRole::Encrypted))
@@ -123,8 +122,8 @@ impl Quantity {
         }
     }
 
-    /// The mean of plain storage and of an arm, and the change as in study A; for CPU usage the increase in
-    /// points.
+    /// The means of plain storage and of an arm, and the change as in study A; for CPU usage, the increase in
+    /// percentage points.
     fn cells(self, record: &Record, workload: &Workload, plain: &Arm, arm: &Arm) -> [String; 3] {
         let means = |value: fn(&Trial) -> f64| {
             let mean = |arm| trimmed_mean(&values(record, workload, arm, value), 0);
@@ -252,8 +251,8 @@ fn copies(record: &Record) -> Table {
     }
 }
 
-/// Study C: iozone's mean percentage of the larger value over all cells, the same figure between
-/// identical series, and dd.
+/// Study C: iozone's mean loss in percent of the larger value over all cells, the same figure between identical
+/// series, and dd's times.
 fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
     let mut rows = Vec::new();
     let record = iozone.or(dd)?;
@@ -312,7 +311,7 @@ fn between_series(record: &Record, arm: &Arm) -> Option<f64> {
     trimmed_mean(&differences, 0)
 }
 
-/// Study D: each pattern, system and cipher, and its advantage over the slowest.
+/// Study D: each pattern, system and cipher, with its advantage over the slowest.
 fn anvil(record: &Record) -> Table {
     let mut rows = Vec::new();
     for workload in record.plan.workloads.iter().filter(|w| FOUR.contains(&w.id.as_str())) {
@@ -345,7 +344,7 @@ fn anvil(record: &Record) -> Table {
     }
 }
 
-/// Study D: one program against the other with each cipher, by 100 (fast / slow - 1) %.
+/// Study D: the advantage of one program over the other with each cipher, as 100 (fast / slow - 1) %.
 fn programs(record: &Record) -> Option<Table> {
     let mut rows = Vec::new();
     for workload in record.plan.workloads.iter().filter(|w| FOUR.contains(&w.id.as_str())) {

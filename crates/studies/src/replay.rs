@@ -136,7 +136,7 @@ fn errors(files: &Files, about: &About) -> Result<Vec<PublishedError>, DataError
     Ok(found)
 }
 
-/// Parameters of the study's own measurements, without those that it cites from others.
+/// Parameters of the study's own measurements, without those that it cites from other sources.
 fn parameters(files: &Files, about: &About) -> Result<Vec<Parameter>, DataError> {
     let csv = files.csv("parameters")?;
     let mut found = Vec::new();

@@ -1,10 +1,10 @@
 //! The prediction interval for the true effect of the next machine, from the confidence distribution of τ².
 //!
-//! Inserting an estimate of τ² makes the interval too narrow if the measurement error is as large as the
-//! differences between machines and machines are few: the simulation in `tests/integration/pooled.rs` then
-//! fails. So τ² is not inserted but averaged over, following Nagashima, Noma & Furukawa (2019, *Statistical
-//! Methods in Medical Research* 28:1689): Q(τ²) = Σ w (y - μ)² has a χ² distribution at the true τ², so each
-//! quantile of χ² gives a τ², and each τ² a normal distribution of the next effect.
+//! If an estimate of τ² is inserted, the interval is too narrow for few machines whose measurement error is as
+//! large as the differences between them: the simulation in `tests/integration/pooled.rs` then fails. Therefore the
+//! interval is averaged over τ², following Nagashima, Noma & Furukawa (2019, *Statistical Methods in Medical
+//! Research* 28:1689): Q(τ²) = Σ w (y - μ)² has a χ² distribution at the true τ², so each quantile of χ² gives a
+//! τ², and each τ² a normal distribution of the next effect.
 
 use super::{Effect, Sums};
 use crate::distribution::{chi_square_quantile, normal_area};

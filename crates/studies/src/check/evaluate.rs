@@ -5,7 +5,7 @@ use crate::check::{Band, Check, Denominator, Finding, Rank, Share, Verdict, roun
 use crate::number::Rederived;
 use crate::observation::{Dimension, Observation, Select};
 
-/// Maximum number of exceptions listed by name; further ones are only counted.
+/// Maximum number of exceptions listed by name; the others are only counted.
 const NAMED: usize = 6;
 
 /// A selection without any published number, in words.

@@ -31,11 +31,12 @@ pub struct Conclusion {
 /// [`Verdict::CannotBeChecked`].
 #[derive(Clone, Copy, Debug)]
 pub enum Check {
-    /// From `base` to `other`, numbers fall by the stated percentage, averaged over all cells that both contain.
+    /// From `base` to `other`, the numbers fall by the stated percentage, averaged over all cells that both
+    /// contain.
     Drop {
         /// The reference numbers.
         base: Select,
-        /// The numbers to compare, equal in every dimension that both selections treat alike.
+        /// The numbers to compare, which are equal in every dimension that both selections treat alike.
         other: Select,
         /// What the percentage refers to.
         of: Denominator,
@@ -61,8 +62,8 @@ pub enum Check {
         /// The required share of cells.
         share: Share,
     },
-    /// Among numbers that differ in only one dimension, `who` has this rank in this share of the
-    /// cells. Ties count as first but not as last.
+    /// Among numbers that differ in only one dimension, the value `who` has this rank in this share of the cells.
+    /// Ties count as first but not as last.
     Ranked {
         /// The numbers to rank.
         among: Select,
@@ -75,8 +76,7 @@ pub enum Check {
         /// The required share of cells.
         share: Share,
     },
-    /// In every cell `a` and `b` differ by more than the largest number of `noise`; all have the
-    /// same unit.
+    /// In every cell, `a` and `b` differ by more than the largest number of `noise`. All have the same unit.
     Differ {
         /// One selection.
         a: Select,
@@ -85,7 +85,7 @@ pub enum Check {
         /// Differences between identical trials.
         noise: Select,
     },
-    /// In every cell `a` and `b` differ by no more than the range of `noise`.
+    /// In every cell, `a` and `b` differ by no more than the range of `noise`.
     Alike {
         /// One selection.
         a: Select,
@@ -115,7 +115,7 @@ pub enum Check {
     LessSpread {
         /// The numbers that supposedly differ little.
         a: Select,
-        /// The numbers that supposedly differ much.
+        /// The numbers that supposedly differ more.
         b: Select,
         /// The dimension in which the numbers of a cell differ.
         along: Dimension,
@@ -152,10 +152,10 @@ pub enum Check {
     },
     /// Every number that the study derived follows from its printed numbers.
     Rederives,
-    /// Such numbers were published at all. Used for conclusions about unpublished numbers: if the numbers are
+    /// Some of these numbers were published. Used for conclusions about unpublished numbers: if the numbers are
     /// added to the file, this check reports it, and the conclusion needs a proper check.
     Published(Select),
-    /// All of these checks. A disagreement decides or, without one, a check that cannot be evaluated.
+    /// All of these checks. A disagreement decides; without one, a check that cannot be evaluated decides.
     All(&'static [Check]),
 }
 

@@ -13,8 +13,8 @@ pub(super) struct Pair<'a> {
     pub other: &'a Observation,
 }
 
-/// Every pair of a number in `base` and one in `other` with the same block size and the same values in all dimensions
-/// that both selections treat alike.
+/// Every pair of a number in `base` and a number in `other` that have the same block size and the same values in
+/// all dimensions that both selections treat alike.
 pub(super) fn pairs<'a>(all: &'a [Observation], base: &Select, other: &Select) -> Vec<Pair<'a>> {
     let same: Vec<Dimension> =
         Dimension::ALL.iter().copied().filter(|d| !base.differs(other, *d)).collect();
@@ -32,8 +32,8 @@ pub(super) fn pairs<'a>(all: &'a [Observation], base: &Select, other: &Select) -
     found
 }
 
-/// Groups of numbers that differ only along one dimension, with their shared properties in words.
-/// Omits groups of one.
+/// Groups of numbers that differ only along one dimension, with their shared properties in words. Omits groups with
+/// a single number.
 pub(super) fn groups<'a>(
     all: &'a [Observation],
     among: &Select,

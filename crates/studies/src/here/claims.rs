@@ -12,7 +12,7 @@ use super::figures::{Device, Figure, View, kept, part};
 use super::{Part, Told};
 use crate::study::Letter;
 
-/// A conclusion and its test; no parts if a record does not contain the data.
+/// A conclusion and its test, which returns no parts if a record does not contain the data.
 pub(super) struct Claim {
     pub(super) study: Letter,
     pub(super) id: &'static str,
@@ -25,7 +25,7 @@ const MIB: u64 = 1 << 20;
 /// Tolerance for a stated loss in percentage points: study A rounds its percentages.
 const POINTS: f64 = 3.0;
 
-/// ln of a ratio within which two speeds count as one.
+/// ln of a ratio within which two speeds count as equal.
 const ALIKE: Range<f64> = -0.03..0.03;
 
 const SLOWER: Range<f64> = f64::NEG_INFINITY..0.0;
@@ -167,7 +167,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     }),
 ];
 
-/// The patterns that study D used of Anvil's.
+/// The patterns of Anvil that study D used.
 const FOUR: [&str; 4] = ["seq-read-4m", "seq-write-4m", "rand-read-4k-q1", "rand-write-4k-q1"];
 
 const STACKED: &[&System] = &[&ECRYPTFS, &ENCFS, &GOCRYPTFS, &CRYFS, &SECUREFS];
@@ -254,7 +254,7 @@ fn between(v: &View<'_>, slower: &[&System], faster: &[&System]) -> Vec<Part> {
     parts
 }
 
-/// A container file on a partition compared with that partition, in the same system.
+/// Compares a container file on a partition with that partition, in the same system.
 fn container_slower(v: &View<'_>) -> Vec<Part> {
     let on = |arm: &Arm, place: &str| arm.settings.get("on").is_some_and(|value| value == place);
     let but_for_the_place = |arm: &Arm| {
@@ -284,7 +284,7 @@ fn with_cipher<'a>(v: &View<'a>, cipher: &str) -> Vec<(&'a Arm, String)> {
     v.systems().filter_map(of).collect()
 }
 
-/// Whether a cipher is faster than others in the same program.
+/// Whether a cipher is faster than others in the same program, for one workload.
 fn ciphers(v: &View<'_>, better: &str, worse: &[&str], workload: &str) -> Vec<Part> {
     let Some(w) = v.workloads(|w| w.id == workload).next() else { return Vec::new() };
     let mut parts = Vec::new();
@@ -300,7 +300,7 @@ fn ciphers(v: &View<'_>, better: &str, worse: &[&str], workload: &str) -> Vec<Pa
     parts
 }
 
-/// Programs compared with each other with one cipher: whether there is a difference at all.
+/// Compares programs that use the same cipher: whether there is a difference at all.
 fn programs(v: &View<'_>, workload: &str) -> Vec<Part> {
     let Some(w) = v.workloads(|w| w.id == workload).next() else { return Vec::new() };
     let mut parts = Vec::new();
@@ -322,7 +322,7 @@ fn programs(v: &View<'_>, workload: &str) -> Vec<Part> {
     parts
 }
 
-/// AES compared with the fastest other cipher in RAM. Their spread is used as the interval.
+/// Compares AES with the fastest other cipher in RAM. Their spread is used as the interval.
 fn fastest_cipher(v: &View<'_>) -> Vec<Part> {
     let Some(ram) = &v.record.in_ram else { return Vec::new() };
     let is_aes = |name: &str| name == "aes-256-xts";
@@ -336,7 +336,7 @@ fn fastest_cipher(v: &View<'_>) -> Vec<Part> {
     vec![part(&format!("AES over {}", other.cipher), figure, &FASTER, Figure::as_times)]
 }
 
-/// Whether a PRF has the longest time for an iteration, or the shortest by default.
+/// Whether a PRF has the longest time per iteration, or the shortest time by default.
 fn prf(v: &View<'_>, name: &str, longest: bool) -> Vec<Part> {
     let Some(ram) = &v.record.in_ram else { return Vec::new() };
     let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
@@ -361,7 +361,7 @@ fn prf(v: &View<'_>, name: &str, longest: bool) -> Vec<Part> {
     vec![part(&format!("{} over {}", it.function, next.function), figure, &range, Figure::as_times)]
 }
 
-/// AES in RAM compared with the highest speed of plain storage.
+/// Compares AES in RAM with the highest speed of plain storage.
 fn ram_above_bus(v: &View<'_>) -> Vec<Part> {
     let ram =
         v.record.in_ram.as_ref().and_then(|r| r.ciphers.iter().find(|c| c.cipher == "aes-256-xts"));

@@ -1,4 +1,4 @@
-//! Figures of a record with their intervals, as conclusions need them.
+//! Figures of a record with their intervals, as needed for conclusions.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(super) struct Figure {
 }
 
 impl Figure {
-    /// From pairs; `None` with fewer than three.
+    /// The mean of pairs; `None` for fewer than three.
     pub(super) fn of(pairs: &[f64]) -> Option<Self> {
         estimate(pairs, CONFIDENCE).map(|e| Self { mean: e.mean, half_width: e.half_width })
     }
@@ -46,7 +46,7 @@ impl Figure {
         (self.mean - self.half_width, self.mean + self.half_width)
     }
 
-    /// Whether it is in `range`, as far as its interval allows a conclusion.
+    /// Whether the figure is in `range`, as far as its interval allows a conclusion.
     pub(super) fn lies_in(self, range: &Range<f64>) -> Told {
         let (low, high) = self.ends();
         if range.start <= low && high <= range.end {
@@ -58,14 +58,14 @@ impl Figure {
         }
     }
 
-    /// `12 % (11 to 13)` from the ln of a fraction of plain speed, as a loss.
+    /// `12 % (11 to 13)`: the loss, from the ln of a fraction of plain speed.
     pub(super) fn as_loss(self) -> String {
         let lost = |ln: f64| rounded(100.0 * (1.0 - ln.exp()));
         let (low, high) = self.ends();
         format!("{} % lost ({} to {})", lost(self.mean), lost(high), lost(low))
     }
 
-    /// `1.25 times (1.2 to 1.3)` of ln of a ratio.
+    /// `1.25 times (1.2 to 1.3)`, from the ln of a ratio.
     pub(super) fn as_times(self) -> String {
         let (low, high) = self.ends();
         let times = |ln: f64| format!("{:.2}", ln.exp());
@@ -80,7 +80,7 @@ impl Figure {
 }
 
 fn rounded(value: f64) -> String {
-    // No zero with a sign.
+    // Zero is printed without a sign.
     let digits = if value.abs() < 9.95 { 1 } else { 0 };
     format!("{:.digits$}", value + 0.0).replace("-0.0", "0.0")
 }
@@ -103,7 +103,7 @@ pub(super) enum Device {
 pub(super) struct View<'a> {
     pub(super) record: &'a Record,
     plain: Option<&'a Arm>,
-    /// The trials by workload: a record may have tens of thousands.
+    /// The trials by workload, because a record may have tens of thousands of trials.
     trials: HashMap<&'a str, Vec<&'a Trial>>,
     /// Workloads and arms that were served from a cache.
     cached: HashSet<(&'a str, &'a str)>,
@@ -134,8 +134,8 @@ impl<'a> View<'a> {
         self.record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted)
     }
 
-    /// The device's kind, as far as the studies had that kind. Virtual disks often report that they rotate, so the
-    /// disks of a virtual machine have no kind here.
+    /// The kind of the device, if the studies had such a device. Virtual disks often report that they rotate, so
+    /// the disks of a virtual machine have no kind here.
     pub(super) fn device(&self) -> Option<Device> {
         let target = &self.record.target;
         let kind = match (&target.emulated, &target.device_kind) {
@@ -199,7 +199,7 @@ impl<'a> View<'a> {
         self.systems().filter_map(part).collect()
     }
 
-    /// Percentage of all CPUs that `arm` uses more than plain storage, block by block.
+    /// The increase of CPU usage by `arm` over plain storage in percent of all CPUs, block by block.
     pub(super) fn more_cpu(&self, arm: &Arm, which: impl Fn(&Workload) -> bool) -> Option<Figure> {
         let usage = Usage::of(self.record);
         let plain = self.plain?;
@@ -209,7 +209,7 @@ impl<'a> View<'a> {
         Figure::mean_of(&self.workloads(which).filter_map(one).collect::<Vec<_>>())
     }
 
-    /// Mean difference between trials of plain storage in percent of the larger.
+    /// Mean difference between trials of plain storage, in percent of the larger value.
     pub(super) fn between_series(&self) -> Option<f64> {
         let plain = self.plain?;
         let mut all = Vec::new();

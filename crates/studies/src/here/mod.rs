@@ -1,10 +1,10 @@
 //! The studies' conclusions, tested on the user's own records.
 //!
-//! A conclusion is a range for one figure: a loss of 40 % with the 3 points left by the study's rounding, or "above
-//! none". It holds on this machine if the figure's interval is in that range, does not hold if the interval is outside,
-//! and is otherwise undecided. Figures come from pairs of trials, so that the drift of the disk cancels out; the
-//! intervals are not corrected for their number. Conclusions that need several devices, or numbers that the record
-//! lacks, are not tested.
+//! A conclusion is a range for one figure, such as a loss of 40 % with a tolerance of 3 points for the study's
+//! rounding, or any loss above 0. It holds on this machine if the figure's interval is in that range, does not hold
+//! if the interval is outside it, and is otherwise undecided. Figures come from pairs of trials, so that the drift
+//! of the disk cancels out. The intervals are not corrected for multiplicity. Conclusions that need several
+//! devices, or numbers that the record lacks, are not tested.
 
 mod claims;
 mod figures;
@@ -21,7 +21,7 @@ use figures::View;
 pub enum Told {
     /// The interval is in the range of the conclusion.
     Holds,
-    /// The interval is outside it.
+    /// The interval is outside the range.
     DoesNotHold,
     /// It holds for some systems, but not for others.
     HoldsForSome,
@@ -45,7 +45,7 @@ impl std::fmt::Display for Told {
 pub struct Tested {
     /// The study.
     pub study: Letter,
-    /// The conclusion's identifier; usually the one in the [replay](crate::Replayed).
+    /// The conclusion's identifier; usually that of the [replay](crate::Replayed).
     pub id: &'static str,
     /// The study's statement, in our words.
     pub text: &'static str,
@@ -58,16 +58,16 @@ pub struct Tested {
 /// A figure behind a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// The system, or whatever else the figure describes.
+    /// The system, or the object that the figure describes.
     pub of: String,
-    /// Whether it holds for it.
+    /// Whether the conclusion holds for it.
     pub told: Told,
     /// The figure with its interval, in words.
     pub figure: String,
 }
 
-/// Tests every conclusion, of one study or of all, for which the records, each with its cells, have the data.
-/// Records of one machine and device belong together, as `run --study` creates them.
+/// Tests every conclusion of one study, or of all studies, for which the records (each with its cells) contain the
+/// data. The records must come from one machine and device, as those that `run --study` creates.
 pub fn conclusions(study: Option<Letter>, records: &[(&Record, &[Cell])]) -> Vec<Tested> {
     let views: Vec<View<'_>> =
         records.iter().map(|(record, cells)| View::of(record, cells)).collect();
@@ -76,7 +76,7 @@ pub fn conclusions(study: Option<Letter>, records: &[(&Record, &[Cell])]) -> Vec
         .filter_map(|claim| {
             let mut parts: Vec<Part> = Vec::new();
             for part in views.iter().flat_map(|view| (claim.test)(view)) {
-                // Each record contains the measurements in RAM.
+                // Each record contains the same measurements in RAM.
                 if !parts.contains(&part) {
                     parts.push(part);
                 }
@@ -87,12 +87,12 @@ pub fn conclusions(study: Option<Letter>, records: &[(&Record, &[Cell])]) -> Vec
         .collect()
 }
 
-/// Whether a conclusion of that name is tested on records.
+/// Whether a conclusion with that identifier is tested on records.
 pub fn tests(study: Letter, id: &str) -> bool {
     claims::CLAIMS.iter().any(|claim| claim.study == study && claim.id == id)
 }
 
-/// The verdict over all systems; `None` without any.
+/// The verdict over all systems; `None` if there are none.
 fn together(parts: &[Part]) -> Option<Told> {
     let first = parts.first()?.told;
     let has = |told| parts.iter().any(|part| part.told == told);

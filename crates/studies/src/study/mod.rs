@@ -16,7 +16,7 @@ use crate::number::Rederived;
 use crate::observation::Observation;
 use crate::table::Table;
 
-/// A study's letter, by which users select it.
+/// A study's letter, with which users select it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Letter {
     /// VeraCrypt on a flash drive, an SSD and a hard disk.
@@ -72,7 +72,7 @@ pub(crate) struct Numbers {
 pub struct Answer {
     /// The question.
     pub question: &'static str,
-    /// The answer, a finding in each line, with its residual and how sure it is.
+    /// The answer: one finding per line, with its residual and its certainty.
     pub lines: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Study A's open questions, answered from its own numbers: why small blocks lose most, and why its devices differ.
+//! Study A's open questions, answered from its own numbers: why small blocks lose the most, and why its devices
+//! differ.
 
 use crate::check::size;
 use crate::csv::Csv;
@@ -8,7 +9,7 @@ use crate::study::Answer;
 use crate::study::a::models::{Cell, Fitted, MIB, Model, PIECE, fitted};
 use crate::table::Table;
 
-/// A request that takes less than this many times its plain time counts as free.
+/// A request that takes less than this many times its plain time counts as not slowed down.
 const FREE: f64 = 1.03;
 
 /// Times of one device in one direction, and how the models fit them.
@@ -32,7 +33,7 @@ impl Series {
         self.fitted.iter().find(|f| f.model == model)
     }
 
-    /// The first consecutive sizes for which `is` holds: the smallest and the largest.
+    /// The first consecutive sizes for which `is` holds, as the smallest and the largest of them.
     fn sizes(&self, is: impl Fn(&Cell) -> bool) -> Option<(String, String)> {
         let mut row = self.cells.iter().skip_while(|c| !is(c)).take_while(|c| is(c));
         let first = row.next()?;
@@ -158,7 +159,7 @@ fn small(files: &Files, all: &[Series]) -> Result<Answer, DataError> {
     Ok(Answer { question: "Why do small blocks lose more?", lines })
 }
 
-/// Microseconds by which the SSD's access time grew.
+/// Microseconds by which the SSD's access time increased.
 fn access_time(files: &Files) -> Result<Option<f64>, DataError> {
     let csv = files.csv("hdtune")?;
     let (mut plain, mut encrypted) = (None, None);

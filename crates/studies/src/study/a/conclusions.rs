@@ -1,5 +1,5 @@
-//! The conclusions of study A. A stated percentage may be off by 3 points, because the study rounds
-//! that much.
+//! The conclusions of study A. A stated percentage may be off by 3 points, because the study rounds its
+//! percentages.
 
 use crate::check::{Band, Check, Conclusion, Denominator, Rank, Share};
 use crate::observation::{Dimension, Select};

@@ -1,5 +1,5 @@
-//! Study A's models fitted to a record of its protocol: what an arm adds to requests of each size, and whether the study's
-//! numbers show the same.
+//! Fits study A's models to a record of its protocol: the time that an arm adds to requests of each size, and
+//! whether the study's numbers show the same.
 
 use cryptbench_catalog::DeviceModel;
 use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial};
@@ -13,7 +13,7 @@ use crate::own::{plain, values};
 use crate::study::Answer;
 use crate::trimmed_mean;
 
-/// The study's devices, their names, and the models of them.
+/// The study's devices, with their names and models.
 const DEVICES: [(&str, &str, DeviceModel); 3] = [
     ("flash", "flash drive", DeviceModel::UsbFlash),
     ("ssd", "SSD", DeviceModel::SataSsd),
@@ -39,7 +39,8 @@ pub(crate) fn answers(files: &Files, record: &Record) -> Result<Vec<Answer>, Dat
         .collect())
 }
 
-/// An emulated device with this share of late requests is too slow for the test, or the machine is too busy.
+/// If at least this share of an emulated device's requests is late, the device is too slow for the test, or the
+/// machine is too busy.
 const LATE: f64 = 0.05;
 
 fn late(record: &Record) -> Option<String> {
@@ -91,7 +92,7 @@ fn line(
     Ok(Some(line))
 }
 
-/// Median times of plain storage and of an arm, by size: a mean of a few trials depends on the worst one.
+/// Median times of plain storage and of an arm, by size. A mean of a few trials would depend on the worst one.
 fn measured(record: &Record, arm: &Arm, read: bool) -> Vec<Cell> {
     let operation = if read { Operation::Read } else { Operation::Write };
     let Some(plain) = plain(record) else { return Vec::new() };
@@ -158,19 +159,19 @@ fn slope(cells: &[Cell], us: impl Fn(&Cell) -> f64) -> Option<f64> {
     cryptbench_stats::median(&slopes).map(|slope| 1024.0 * slope)
 }
 
-/// Cells of one size in both.
+/// Cells of the same size on both sides.
 fn pairs<'a>(ours: &'a [Cell], theirs: &'a [Cell]) -> impl Iterator<Item = (&'a Cell, &'a Cell)> {
     ours.iter().filter_map(|own| Some((own, theirs.iter().find(|c| c.bytes == own.bytes)?)))
 }
 
-/// The distance of plain storage from a published device's: mean |ln(ours / theirs)|.
+/// The distance of plain storage from that of a published device: mean |ln(ours / theirs)|.
 fn distance(ours: &[Cell], theirs: &[Cell]) -> f64 {
     let all: Vec<f64> =
         pairs(ours, theirs).map(|(a, b)| (a.plain_us / b.plain_us).ln().abs()).collect();
     trimmed_mean(&all, 0).unwrap_or(f64::INFINITY)
 }
 
-/// The difference of the percentages of plain speed.
+/// The difference between the percentages of plain speed.
 fn apart(ours: &[Cell], theirs: &[Cell]) -> Option<String> {
     let share = |c: &Cell| 100.0 * c.plain_us / c.encrypted_us;
     let all: Vec<(f64, f64)> =

@@ -4,8 +4,8 @@ use cryptbench_stats::criterion::{Fit, least};
 
 pub(super) const MIB: f64 = 1_048_576.0;
 
-/// Bytes that VeraCrypt's Windows driver passes on in one piece (`TC_ENC_IO_QUEUE_MAX_FRAGMENT_SIZE` in its
-/// `EncryptedIoQueue.h`).
+/// Maximum number of bytes that VeraCrypt's Windows driver passes on in one piece
+/// (`TC_ENC_IO_QUEUE_MAX_FRAGMENT_SIZE` in its `EncryptedIoQueue.h`).
 pub(super) const PIECE: f64 = 262_144.0;
 
 /// Search range for an added time, microseconds.
@@ -22,10 +22,10 @@ pub(super) struct Cell {
     pub encrypted_us: f64,
 }
 
-/// Reasons for a longer encrypted request.
+/// Possible reasons why an encrypted request takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Model {
-    /// The cipher, after the transfer; nothing else.
+    /// Only the cipher, after the transfer.
     Cipher,
     /// A time for each request and the cipher, while other requests are in flight.
     Overlapped,
@@ -72,7 +72,7 @@ impl Model {
         matches!(self, Self::Elsewhere | Self::InPiecesElsewhere)
     }
 
-    /// Microseconds of an encrypted request, with a cipher of `cipher` MiB/s.
+    /// Microseconds of an encrypted request with a cipher that processes `cipher` MiB/s.
     fn us(self, cell: &Cell, cipher: f64, added_us: f64, rate: f64) -> f64 {
         let at = |rate: f64| cell.bytes / MIB / rate * 1e6;
         let pieces = (cell.bytes / PIECE).ceil();

@@ -59,7 +59,7 @@ pub(super) fn answers(files: &Files) -> Result<Vec<Answer>, DataError> {
     Ok(vec![Answer { question: "Why do identical series differ by up to 5 %?", lines }])
 }
 
-/// How well the differences match the expectation for this many series, except for one factor.
+/// How well the differences match the expectation for this many series, apart from a constant factor.
 fn fitted(all: &[Series], expected: fn(f64) -> f64) -> Option<Fit> {
     let logs: Vec<f64> = all.iter().map(|s| (s.percent / expected(s.count)).ln()).collect();
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;

@@ -79,7 +79,7 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
     Ok(Numbers { observations, rederived, tables, answers: causes::answers(files)? })
 }
 
-/// The program with which all three ciphers are faster, according to the study, for each device.
+/// For each device, the program that is faster with all three ciphers, according to the study.
 const STATED: [(&str, &str); 3] =
     [("hdd", "TrueCrypt"), ("sshd", "BestCrypt"), ("ssd", "BestCrypt")];
 
@@ -112,7 +112,7 @@ fn sensitivity(speeds: &BTreeMap<(Cell<'_>, &str), Printed>) -> Table {
     }
 }
 
-/// The speed with `better` as a multiple of that with the other program, for each pattern.
+/// For each pattern, the speed with `better` as a multiple of the speed with the other program.
 fn ratios(
     speeds: &BTreeMap<(Cell<'_>, &str), Printed>,
     device: &str,
