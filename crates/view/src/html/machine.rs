@@ -14,7 +14,7 @@ pub(super) fn accounting(record: &Record) -> Markup {
     let remarks = remarks(record);
     html! {
         @if let Some(first) = splits.first() {
-            h3 { "Who used the CPU" }
+            h3 { "CPU use by component" }
             p {
                 "CPU time over all measured trials; “other” is the rest of the machine's busy time minus its idle baseline; "
                 @if first.per_gib() { "in CPU-seconds per GiB transferred." } @else { "in percent of the machine." }

@@ -264,7 +264,7 @@ fn settings_workloads_and_cpu_time_are_in_the_method() {
         assert!(page.contains(part), "{part}");
     }
     let page = self::page(&crate::fixture::profiles::crystaldiskmark().record());
-    for part in ["Who used the CPU", "16 threads", "70 % reads", "file of 1 GiB"] {
+    for part in ["CPU use by component", "16 threads", "70 % reads", "file of 1 GiB"] {
         assert!(page.contains(part), "{part}");
     }
 }
