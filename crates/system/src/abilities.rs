@@ -1,4 +1,4 @@
-//! What this machine can do for systems, queried once: which systems can run, and the facts on which their arms
+//! The abilities of this machine, queried once: which systems can run on it, and the facts on which their arms
 //! depend.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const ALWAYS: [&str; 3] = [PLAIN.name, BUILTIN.name, BUILTIN_MOUNTED.name];
 pub struct Abilities {
     /// The systems that were queried, by their names.
     systems: BTreeMap<String, Availability>,
-    /// The features on which the settings of systems depend.
+    /// Features of the machine on which the settings of systems depend.
     pub(crate) features: Features,
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn driven(arm: &ArmSpec, cipher: Arc<dyn SectorTransform>) -> Arc<dyn
 struct InSeries(Arc<dyn SectorTransform>);
 
 impl InSeries {
-    /// Processes `len` bytes, and waits for the driver's time for them.
+    /// Processes `len` bytes, and waits as long as the driver would need for them.
     fn work(len: usize, act: impl FnOnce()) {
         act();
         let began = Instant::now();

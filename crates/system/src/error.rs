@@ -22,7 +22,7 @@ pub enum Selected {
     Setting,
 }
 
-/// Why an operation on a system, a target or a left-over failed.
+/// Why an operation on a system, a target or a leftover failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SystemError {
     /// No system has this name.

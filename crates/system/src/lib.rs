@@ -1,4 +1,4 @@
-//! Encryption systems: each turns a target into an I/O target and removes it without a trace.
+//! Encryption systems: each turns a target into an I/O target, and later removes everything that it created.
 //!
 //! A system does not know the workloads. Before it creates a resource, it records the intent in a
 //! [journal](resource::Journal), so that everything that a killed run leaves behind can be found and removed.

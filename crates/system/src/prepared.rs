@@ -141,12 +141,12 @@ pub struct PreparedArm {
     /// decrypted data is not visible in it. A run also sets this to the file that contains the measured storage
     /// itself.
     pub stored: Option<PathBuf>,
-    /// The layers above that which cache the data in a separate page cache, from the top down: the block device
-    /// of a file system that a process serves, and the file that a process serves to a loop device without
-    /// direct I/O.
+    /// The layers above [`stored`](Self::stored) that have the data in a separate page cache, from the top
+    /// down: the block device of a file system that a process serves, and the file that a process serves to a
+    /// loop device without direct I/O.
     pub cached_above: Vec<PathBuf>,
-    /// Whether direct writes may end in a page cache below the arm. The data is on the device when that cache
-    /// has been written back. Flushing the I/O target and [`stored`](Self::stored) waits for that.
+    /// Whether direct writes may end in an underlying page cache. The data is on the device when that cache has
+    /// been written back. Flushing the I/O target and [`stored`](Self::stored) waits for that.
     pub cached_below: bool,
     /// The arm with the settings that its system chose, if any were unspecified.
     pub turned_out: Option<ArmSpec>,
@@ -157,7 +157,7 @@ pub struct PreparedArm {
     layers: Option<Layers>,
 }
 
-/// Sets up everything that gives access to the stored data again.
+/// Restores everything that gives access to the stored data.
 pub(crate) type Reopen = Box<dyn FnMut(&mut ResourceStack) -> Result<Shown, SystemError> + Send>;
 
 /// The access to the stored data after it is set up.

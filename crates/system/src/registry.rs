@@ -33,8 +33,8 @@ impl Selection {
         systems.is_empty() && ciphers.is_empty() && data_units.is_empty() && settings.is_empty()
     }
 
-    /// Selects what the system itself chose in an earlier part of a run, which has an arm of `system` with
-    /// `settings`: it must not choose again.
+    /// Keeps the system's own choice from an earlier part of a run, in which an arm of `system` has `settings`,
+    /// so that the system does not choose again.
     pub fn keep(&mut self, system: &str, settings: &BTreeMap<String, String>) {
         const SIZE: &str = "sector-size";
         let is_luks2 = settings.get("format").is_some_and(|format| format == "luks2");
@@ -76,8 +76,8 @@ fn by_name() -> Vec<Named<&'static str>> {
     systems().iter().map(called).collect()
 }
 
-/// The names of the systems that a user specified: with [`ALL`], with a name or title in any case, or with a
-/// part of a name that is unique.
+/// The names of the systems that a user specified: with [`ALL`], with a name or title in upper or lower case,
+/// or with a part of a name that is unique.
 ///
 /// # Errors
 /// [`SystemError::UnknownSystem`] with all names that are unknown or ambiguous.
@@ -102,8 +102,8 @@ pub fn meant(asked: &[String]) -> Result<Vec<String>, SystemError> {
     Ok(found.into_iter().map(str::to_owned).collect())
 }
 
-/// The ciphers that a user specified, of any system: with names in any case, with labels, or as `AES-256` for
-/// `aes-256-xts`.
+/// The ciphers that a user specified, of any system: with names in upper or lower case, with labels, or as
+/// `AES-256` for `aes-256-xts`.
 ///
 /// # Errors
 /// [`SystemError::UnknownCipher`] with all names that are unknown or ambiguous.

@@ -223,7 +223,7 @@ impl System {
         (self.arms)(self, selection, &abilities.features)
     }
 
-    /// One of its arms, without a cipher or settings.
+    /// An arm of this system, without a cipher or settings.
     pub(crate) fn arm(
         &self,
         id: impl Into<String>,

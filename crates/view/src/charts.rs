@@ -65,8 +65,8 @@ pub fn overview(reports: &[Report<'_>]) -> Option<Chart> {
 
 /// The title in lower case, with a hyphen for every character that is neither a letter nor a digit.
 fn slug(title: &str) -> String {
-    /// Maximum number of characters of a title in a file name. File systems limit names, to which an extension
-    /// and the overhead of encrypted names are added.
+    /// Maximum number of characters of a title in a file name. Longer names, with an extension or in encrypted
+    /// form, could exceed the limits of file systems.
     const LONGEST: usize = 100;
     let mut out = String::new();
     for c in title.chars().take(LONGEST) {

@@ -3,7 +3,7 @@
 use cryptbench_blockdev::LockedBytes;
 use zeroize::Zeroize as _;
 
-/// Bytes kept from swap, wiped when dropped and never printed.
+/// Secret bytes that are kept out of swap, wiped when dropped, and never printed.
 #[derive(Clone, Default)]
 pub struct Secret(LockedBytes);
 

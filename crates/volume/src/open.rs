@@ -1,4 +1,4 @@
-//! Opening a volume of any format.
+//! Opens volumes of any format.
 
 use std::sync::Arc;
 
@@ -54,7 +54,8 @@ impl<'a> OpenOptions<'a> {
 }
 
 impl OpenOptions<'_> {
-    /// Refuses the options that this format does not support: those only for VeraCrypt and TrueCrypt, or only for LUKS.
+    /// Refuses options that this format does not support, because they apply only to VeraCrypt and TrueCrypt,
+    /// or only to LUKS.
     pub(crate) fn refuse_choices(&self, format: &str) -> Result<(), VolumeError> {
         let lacks = if self.hidden || self.protect_hidden.is_some() {
             "hidden volumes"

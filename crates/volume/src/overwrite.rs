@@ -125,7 +125,7 @@ const UNKNOWN: &str = "data that cannot be identified as the volume of this head
                        volume, which looks like random data";
 
 /// [`check`] for a header that a key opens: it refuses the write if any other known magic is within `parts`. If
-/// it is called before the key is derived, it refuses early a write that no key could permit.
+/// it is called before the key is derived, a write that no key could permit is refused early.
 pub(crate) fn check_opened(
     device: &dyn BlockDevice,
     parts: &[Extent],

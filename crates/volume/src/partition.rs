@@ -226,7 +226,7 @@ fn apple(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     Ok(found)
 }
 
-/// An entry of a master boot record that is in use.
+/// An entry in use of a master boot record.
 struct Entry {
     kind: u8,
     first: u64,

@@ -25,7 +25,7 @@ pub enum Access {
 ///
 /// # Errors
 /// [`VolumeError::CannotOpen`](crate::VolumeError::CannotOpen) if a truncated volume is to be written to, or if
-/// no part of it exists.
+/// no part of the data area exists.
 pub(crate) fn there(
     data: Extent,
     size: u64,
@@ -123,7 +123,7 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// The plaintext of `mapping` on `device`. A read-only device gives a read-only volume.
+    /// The plaintext of `mapping` on `device`. A read-only device results in a read-only volume.
     ///
     /// # Errors
     /// [`VolumeError::Damaged`](crate::VolumeError::Damaged) if the data area is empty, is not a whole number

@@ -38,7 +38,7 @@ pub(crate) static BUILTIN: System = System {
     )
 };
 
-/// The arms with each of the chosen drivers.
+/// A copy of the arms for each chosen driver.
 fn with_drivers(system: &System, selection: &Selection, arms: Vec<ArmSpec>) -> Vec<ArmSpec> {
     let (encrypted, mut all): (Vec<_>, Vec<_>) =
         arms.into_iter().partition(|arm| arm.role == Role::Encrypted);

@@ -98,10 +98,10 @@ fn availability(_: &System, machine: &Machine) -> Availability {
     }
 }
 
-/// The same as a file without a file system, which needs neither root nor a loop device.
+/// The mounted built-in engine as a file without a file system. It needs neither root nor a loop device.
 pub(crate) static BUILTIN_RAW: System = System {
     has_our_ciphers: true,
-    // As root, `builtin-mounted` is used instead: it is the same with a file system, as users have it.
+    // As root, `builtin-mounted` is used instead, because it includes the file system that users have.
     in_all: false,
     availability: |_, machine| {
         let version = || Availability::Available(env!("CARGO_PKG_VERSION").to_owned());

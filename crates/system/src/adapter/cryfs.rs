@@ -85,8 +85,8 @@ fn serve(dirs: &StackedDirs<'_>) -> Invocation {
         .input(dirs.passphrase())
 }
 
-/// The number of threads that fit into half of the memory; `None` if one per CPU fits. If they used more, the
-/// kernel would kill one of the user's processes.
+/// The number of threads that fit into half of the memory, if it is less than one per CPU; otherwise `None`.
+/// With more threads, the kernel would kill one of the user's processes.
 fn threads(cpus: u64, memory: u64) -> Option<u64> {
     let fit = (memory / 2 / MEMORY_OF_A_THREAD).max(1);
     (fit < cpus).then_some(fit)

@@ -94,7 +94,7 @@ impl SectorTransform for Wait {
         512
     }
 
-    /// The time of the out-of-place copy counts towards the wait.
+    /// The time for the out-of-place copy is part of the wait.
     fn seal(&self, _offset: u64, plain: &[u8], stored: &mut [u8]) {
         let began = Instant::now();
         stored.copy_from_slice(plain);

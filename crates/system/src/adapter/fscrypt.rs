@@ -45,7 +45,7 @@ const ON: Setting = Setting {
     values: &["container", "target"],
 };
 
-/// Bytes of a container in addition to the scratch file: for ext4's own structures (journal, inode tables) and
+/// Size of a container beyond the scratch file in bytes: for ext4's own structures (journal, inode tables) and
 /// for the files of workloads. The minimum applies to small scratch files.
 const ROOM: RangeInclusive<u64> = (64 << 20)..=(512 << 20);
 

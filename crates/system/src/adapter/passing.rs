@@ -1,4 +1,4 @@
-//! Layers that handle requests like another driver would: one at a time, in pieces, or with two writes for one.
+//! Layers that handle requests as another driver would: one at a time, in pieces, or with two writes for one.
 //! They do not encrypt, so their cost is what such a driver costs on this disk. With them, a hypothesis about a
 //! closed-source program can be tested.
 

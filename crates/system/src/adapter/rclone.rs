@@ -63,7 +63,8 @@ fn remote(directory: &Path) -> OsString {
 
 /// rclone's configuration file. It stores passwords "obscured", in Base64: a 16-byte initialisation vector and
 /// the password, encrypted with AES-256-CTR under a key that is in rclone's source. Any text in that alphabet
-/// is the obscured form of some password, so the random passphrase is used as that of a 32-byte password.
+/// is the obscured form of some password, so the random passphrase is used as the obscured form of a 32-byte
+/// password.
 fn configuration(dirs: &StackedDirs<'_>) -> Zeroizing<Vec<u8>> {
     let mut text = Zeroizing::new(Vec::with_capacity(256));
     text.extend_from_slice(b"[crypt]\ntype = crypt\npassword = ");

@@ -1,6 +1,6 @@
 //! TrueCrypt's format with the kernel's dm-crypt, mapped with tcplay(8).
 //!
-//! cryptbench writes the headers itself, bit for bit like TrueCrypt, because tcplay asks for passphrases and
+//! cryptbench writes the headers itself, bit for bit like TrueCrypt, because tcplay prompts for passphrases and
 //! consent on a terminal when it creates a volume. tcplay opens the volumes, as it does for its users.
 
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! VeraCrypt with its own program, using the kernel's dm-crypt or, in user space, FUSE (`nokernelcrypto`).
+//! VeraCrypt with its own program: the kernel's dm-crypt or, with `nokernelcrypto`, its own process encrypts
+//! and serves through FUSE.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -21,7 +22,7 @@ use crate::{Availability, Features, Selection, SystemError};
 
 const NAME: &str = catalog::VERACRYPT.name;
 
-/// Creating a volume fills it with random data, which takes as long as the disk needs.
+/// Creating a volume fills it with random data, which takes a long time on a slow disk.
 const LIMIT: Duration = Duration::from_secs(3600);
 
 /// The setting that determines whether the kernel or the program encrypts.
@@ -254,7 +255,7 @@ fn create(arm: &ArmSpec, size: u64, container: &Path) -> Vec<OsString> {
         ["--text", "--non-interactive", "--stdin", "--create", "--volume-type=normal"]
             .map(Into::into)
             .into();
-    // On a device, the program uses all of it.
+    // If the container is a device, the program uses all of it.
     if !is_device(container) {
         words.push(format!("--size={size}").into());
     }

@@ -108,9 +108,9 @@ fn mapping_name(run_id: &str) -> String {
 
 /// How to turn the container of a system into a device.
 pub(crate) struct Mapped {
-    /// Bytes of the container in addition to those of the device.
+    /// Size of the container beyond that of the device, in bytes.
     pub(crate) overhead: fn(&ArmSpec, u64) -> u64,
-    /// Bytes for files beyond those that a run needs, depending on the free space.
+    /// Space for files beyond what a run needs, in bytes; it depends on the free space.
     pub(crate) spare: fn(u64) -> u64,
     /// Generates the secret that opens the container.
     pub(crate) secret: fn(&ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError>,
@@ -309,7 +309,7 @@ fn mount(stack: &mut ResourceStack, disk: &Disk) -> Result<PathBuf, SystemError>
     Ok(root)
 }
 
-/// Prevents the mounted file system from asking a loop device for zeroing where it can avoid that.
+/// Prevents the mounted file system from requesting zeroing from a loop device where that can be avoided.
 fn zero_by_writing(device: &Path) {
     if let Some(name) = device.file_name() {
         let knob = Path::new("/sys/fs/ext4").join(name).join("extent_max_zeroout_kb");

@@ -19,7 +19,7 @@ use crate::{ArmSpec, Setting, SystemError};
 
 const MIB: u64 = 1 << 20;
 
-/// Number of bytes before the partition, as in partitioning programs.
+/// Number of bytes before the partition; partitioning programs leave the same number.
 pub(crate) const FIRST: u64 = MIB;
 
 /// Name of the container in the file system of a partition.

@@ -11,7 +11,7 @@ use crate::{ArmContext, ArmSpec, Backing, PreparedArm, SystemError};
 
 /// How the arms of such a system store their data.
 pub(crate) enum Stacked {
-    /// In a directory, through a program that serves it with FUSE.
+    /// In a directory, with a program that serves the plaintext through FUSE.
     Program(Program),
     /// Through the kernel.
     Kernel {

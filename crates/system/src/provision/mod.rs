@@ -1,4 +1,4 @@
-//! The state of the machine that matters for setting up resources: mounts, processes, signatures, directories.
+//! What setting up resources needs to know about the machine: mounts, processes, signatures, directories.
 
 mod crypt_table;
 mod dm_crypt;

@@ -1,4 +1,4 @@
-//! ZFS's information about its encryption, which the kernel's list of mounts does not contain, and about its
+//! What ZFS reports about its encryption, which the kernel's list of mounts does not contain, and about its
 //! cipher code.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 

@@ -167,14 +167,14 @@ impl Resource for Daemon {
                 process::kill_group(child);
             }
         }
-        // It may have mounted after its mount was searched for, or exited without unmounting.
+        // It may have mounted after the check for its mount, or exited without unmounting.
         if serves_at(&self.path) { unmount_dead(&self.path) } else { Ok(()) }
     }
 
     fn recover(&self, identity: Option<Identity>) -> Recovered {
         let found = process::of_dead_run(&self.program, &self.path, identity)?;
         let ended = process::end(found);
-        // A program that was killed early may have mounted after its mount was searched for.
+        // A program that was killed early may have mounted after the check for its mount.
         if ended.is_ok() && serves_at(&self.path) {
             return removed(unmount_dead(&self.path));
         }
@@ -236,8 +236,8 @@ fn wait_until_mounted(
     }
 }
 
-/// Whether the file system at `path` responds within `limit`. A call to one that hangs returns when its daemon
-/// is killed.
+/// Whether the file system at `path` responds within `limit`. If it hangs, the call to it returns when its
+/// daemon is killed.
 fn answers(path: &Path, limit: Duration) -> bool {
     let (answer, answered) = channel();
     let path = path.to_owned();

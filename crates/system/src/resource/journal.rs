@@ -1,5 +1,5 @@
 //! The journal of a run. It records each resource before the resource is created, and its identity afterwards,
-//! so that the left-overs of a killed run can be found, identified and removed.
+//! so that the leftovers of a killed run can be found, identified and removed.
 //!
 //! A run has one journal, a file of JSON lines. Resources are numbered in the order of creation and removed in
 //! reverse order. A path that is not Unicode is written in a form from which its bytes can be recovered
@@ -245,7 +245,7 @@ pub(super) fn owner(text: &str) -> Option<(u32, PathBuf)> {
     })
 }
 
-/// The resources that were not undone, highest number first.
+/// The resources that were not removed, highest number first.
 pub(super) fn left_over(text: &str) -> Vec<(AnyResource, Option<Identity>)> {
     let mut left: Vec<(u32, AnyResource, Option<Identity>)> = Vec::new();
     // A kill may have truncated the last line. A line that cannot be parsed was not acted on.

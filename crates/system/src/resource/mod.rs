@@ -1,4 +1,4 @@
-//! Resources on a user's machine. The file of each kind defines how it is created, destroyed, and recovered
+//! Resources on a user's machine. The module of each kind defines how it is created, destroyed, and recovered
 //! after a kill. All resources are recorded in the [`Journal`] first.
 
 mod bind_mount;

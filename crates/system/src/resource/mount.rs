@@ -276,7 +276,7 @@ impl Resource for ProgramMount {
     fn destroy(&self, ends: &mut Ends, identity: Option<Identity>) -> Result<(), SystemError> {
         match ends {
             Ends::Unmounted => unmount_ours(&self.path, identity, daemon::unmount),
-            // Its program unmounts it when it is stopped, which happens next.
+            // Its program, which is stopped next, unmounts it.
             Ends::Asked => Ok(()),
         }
     }
@@ -286,7 +286,8 @@ impl Resource for ProgramMount {
     }
 }
 
-/// Waits for mount(8), if `path` is in the directory that only root can change: it always mounts there.
+/// Waits for mount(8), if `path` is in the directory that only root can change, because mount(8) always mounts
+/// there.
 fn await_program(path: &Path) {
     if is_in_runtime_directory(path) {
         await_mount(path);

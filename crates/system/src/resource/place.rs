@@ -106,7 +106,7 @@ impl Place {
         }
     }
 
-    /// Whether its name still refers to it.
+    /// Whether the name still refers to the directory.
     fn is_where_it_was(&self) -> io::Result<bool> {
         let which =
             |found: rustix::fs::Statx| (found.stx_dev_major, found.stx_dev_minor, found.stx_ino);
@@ -116,8 +116,8 @@ impl Place {
         Ok(which(named) == which(held))
     }
 
-    /// Also mounts the contents of `private`, which only root can enter, here. Returns the identity of the
-    /// mount.
+    /// Mounts the contents of `private`, which only root can enter, on this directory as well, and returns the
+    /// identity of the new mount.
     ///
     /// # Errors
     /// [`SystemError::Target`] if the directory is now in use or was renamed; [`SystemError::Io`]. After an
@@ -189,7 +189,7 @@ impl Place {
         Err(busy())
     }
 
-    /// The parent directory of the mount and its name there: the original ones or, after a renaming, the
+    /// The parent directory of the mount and its name there: the original ones or, if they were renamed, the
     /// current ones.
     fn above(&self, mounted: Placed) -> Option<(OwnedFd, OsString)> {
         let held = self.parent.try_clone().ok().map(|parent| (parent, self.name.clone()));

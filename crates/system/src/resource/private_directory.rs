@@ -63,8 +63,8 @@ impl PrivateDirectory {
     }
 }
 
-/// Whether a private directory got the `mode` that the mount assigns to all files, because the file system does
-/// not store permissions (FAT, and NTFS by default).
+/// Whether a private directory was created with the `mode` that the mount assigns to all files, because the
+/// file system does not store permissions (FAT, and NTFS by default).
 fn keeps_no_permissions(parent: &Path, mode: u32) -> bool {
     let all = |mode: u32| mode & 0o777 == 0o777;
     let of_parent = std::fs::metadata(parent).map(|found| found.permissions().mode());

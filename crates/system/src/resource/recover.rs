@@ -18,7 +18,7 @@ use crate::provision::state_directories;
 /// A result of cleanup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cleaned {
-    /// A left-over was removed.
+    /// A leftover was removed.
     Removed(PathBuf),
     /// The name exists, but does not belong to the killed run's resource. It was left unchanged.
     NotOurs(PathBuf),

@@ -15,8 +15,8 @@ use super::stack::Made;
 use super::{Journal, Scratch, ScratchFile};
 use crate::SystemError;
 
-/// Number of bytes of a file before the next file's turn: a hard disk that reads sequentially then seeks once
-/// in about a third of a second.
+/// Number of bytes of a file before the next file's turn. A hard disk that reads sequentially then seeks about
+/// three times per second.
 const TURN: u64 = 64 << 20;
 
 /// Minimum number of turns per file, however small the file is.

@@ -181,7 +181,7 @@ impl ResourceStack {
         &mut **found.expect("numbers are those of what is there")
     }
 
-    /// Runs a function on the stack. If `stop` is set, it stops waiting for a server program.
+    /// Runs a function on the stack. Meanwhile, waiting for a server program stops if `stop` is set.
     pub(crate) fn until_stopped<T>(
         &mut self,
         stop: &AtomicBool,

@@ -1,9 +1,9 @@
-//! Frees a killed process that serves a file system and also waits for that file system. It exits only after
-//! the file system's connection is aborted.
+//! Frees a killed process that serves a file system and also waits for that file system. The process exits only
+//! after the file system's connection is aborted.
 //!
-//! The server threads no longer exist. Another thread of the process flushes or reads the device above, in an
-//! uninterruptible wait. The connection is closed only when that thread exits, and the thread could exit only
-//! if the connection were closed.
+//! The server threads no longer exist. Another thread of the process flushes or reads the device on top of the
+//! file system, in an uninterruptible wait. The connection is closed only when that thread exits, and the
+//! thread could exit only if the connection were closed.
 #![expect(
     clippy::disallowed_methods,
     reason = "a file of /sys; files of a run, and of /proc and /sys; for now"

@@ -114,7 +114,7 @@ pub(crate) fn serve(
     drop(connection);
     let started = served.and_then(|server| {
         let number = server.number();
-        // Stored before the disk starts, because the kernel then looks for partitions on it.
+        // Stored before the disk starts, because the kernel looks for partitions on the disk when it starts.
         stack.last::<UblkDisk>().0 = Some(server);
         start(&disk).map(|()| number)
     });

@@ -6,8 +6,8 @@ use cryptbench_answer::quantity::requests;
 use super::scale::{Scale, across, upwards};
 use super::{Area, Drawing, Entry, Mark, Role, WIDTH};
 
-/// The scale labels are to the left of this for the vertical scale, and below [`BOTTOM`] for the horizontal
-/// one.
+/// The labels of the vertical scale are left of this position, and those of the horizontal scale are below
+/// [`BOTTOM`].
 const LEFT: f64 = 48.0;
 const BOTTOM: f64 = 190.0;
 const HEIGHT: f64 = 210.0;
@@ -36,7 +36,7 @@ pub(crate) struct Depth {
     /// Plain storage: the number of requests in flight and the requests per second, in ascending order of the
     /// number.
     pub(crate) plain: Vec<(f64, f64)>,
-    /// The cells to compare with it.
+    /// The cells to compare with plain storage.
     pub(crate) cells: Vec<Cell>,
 }
 

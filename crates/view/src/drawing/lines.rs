@@ -87,7 +87,7 @@ impl Lines {
         Some(drawing)
     }
 
-    /// A reading for each position, which extends half-way to the next one.
+    /// A reading for each position; its area extends half-way to the next position.
     fn readings(&self, x: &Scale) -> Vec<Reading> {
         let side = |i: usize| x.at(i as f64 - 0.5);
         let words = |(i, name): (usize, &String)| {

@@ -144,7 +144,7 @@ impl Mark {
     }
 }
 
-/// The part of a text that is at its position.
+/// The part of a text to which its position refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The first letter.
@@ -162,7 +162,7 @@ pub struct Look {
     pub role: Role,
     /// Size of its letters in CSS pixels.
     pub size: f64,
-    /// The part of the text that is at its position.
+    /// The part of the text to which its position refers.
     pub anchor: Anchor,
 }
 

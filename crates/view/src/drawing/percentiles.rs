@@ -6,14 +6,14 @@ use super::bars::{AXIS, ROW, heading};
 use super::scale::{Scale, across};
 use super::{Drawing, Mark, Role, WIDTH};
 
-/// The percentiles, as they are called.
+/// The usual names of the percentiles.
 const NAMES: [&str; 3] = ["median", "p99", "p99.9"];
 
 /// The percentiles of one arm in microseconds.
 pub(crate) struct Ladder {
     /// Name on the left.
     pub(crate) label: String,
-    /// Median, 99th and 99.9th, if there are enough requests for them.
+    /// Median, 99th and 99.9th percentile; `None` if there are too few requests.
     pub(crate) values: [Option<f64>; 3],
     /// Colour of the marks.
     pub(crate) role: Role,

@@ -12,7 +12,7 @@ use super::{Anchor, Area, Drawing, Look, MARK, Mark, Point, Role, Shape};
 /// characters of a label are blank in a PNG, but present in the SVG.
 const FONT: &[u8] = include_bytes!("../../vendor/dejavu/DejaVuSans-subset.ttf");
 
-/// Pixels of the picture per CSS pixel of the drawing.
+/// Pixels of the image per CSS pixel of the drawing.
 const DENSITY: f64 = 3.0;
 
 /// Number of line segments for a circle, and for each curve of a letter.
@@ -177,7 +177,7 @@ fn letters(look: Look, (x, y): Point, words: &str) -> Vec<Outline> {
 
 /// Collects the outlines of letters, with curves converted to straight lines.
 struct Pen {
-    /// Start of the letter's base line.
+    /// Start of the letter's baseline.
     origin: Point,
     scale: f64,
     outlines: Vec<Outline>,

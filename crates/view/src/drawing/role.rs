@@ -78,7 +78,7 @@ impl Role {
         }
     }
 
-    /// The name of its style: of the property that contains its colour, and the suffix of its classes.
+    /// The name of its style, used for the property that contains its colour and as the suffix of its classes.
     pub(crate) fn name(self) -> &'static str {
         self.colour().0
     }

@@ -89,7 +89,7 @@ fn bar(drawing: &mut Drawing, role: Role, top: f64, sides: &[Side; 2]) {
         }
         let share = if side.share.is_finite() { side.share.clamp(0.0, 1.0) } else { 0.0 };
         let near = middle + way * MIDDLE / 2.0;
-        // A minimum width shows that there is a bar.
+        // A minimum width makes every bar visible.
         let far = near + way * (share * longest).max(1.0);
         drawing.area(role, [near, far], y);
         let middle = f64::midpoint(y[0], y[1]);

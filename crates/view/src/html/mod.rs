@@ -43,8 +43,8 @@ const SCRIPT: &str = include_str!("page.js");
 /// Maximum size of a page in bytes, which mail and ticket systems accept and phones can open.
 pub const MOST_BYTES: usize = 1_000_000;
 
-/// The amount of content on a page. Each level omits more than the one before, for records that are too large
-/// for that one.
+/// The amount of content on a page. Each level omits more, for records that are too large for the level before
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
     /// Everything.

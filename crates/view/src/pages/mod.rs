@@ -60,7 +60,7 @@ impl Frame<'_> {
     }
 }
 
-/// Names and words for a frame.
+/// Facts in the form that a frame needs: pairs of name and text.
 pub(super) fn pairs(facts: &[(String, String)]) -> Vec<(&str, &str)> {
     facts.iter().map(|(name, words)| (name.as_str(), words.as_str())).collect()
 }

@@ -66,7 +66,7 @@ fn cell(difference: Option<&Difference>, common: Option<Sign>) -> String {
         p if p > 999.0 => "999+".to_owned(),
         p => format!("{:.0}", p + 0.0),
     };
-    // Only the marks of cells that show a difference are printed; all the others would hide them.
+    // Only the marks of cells with a difference are printed, so that they stand out.
     let shown = |mark: &Sign| mark.is_telling() && Some(*mark) != common;
     format!("{}{}", right(&number, CELL - 1), mark.filter(shown).map_or(' ', Sign::char))
 }

@@ -12,7 +12,7 @@ pub struct Signature {
     pub name: &'static str,
     /// Byte offset of the magic.
     pub offset: u64,
-    /// Whether the magic's offset is defined relative to the end of the device.
+    /// Whether the position of the magic is defined relative to the end of the device.
     pub at_end: bool,
 }
 
@@ -169,7 +169,7 @@ static MAGICS: &[Magic] = &[
         ],
         true,
     ),
-    // Parts of something larger: RAID disks, physical volumes, caches.
+    // Members of larger structures: RAID disks, physical volumes, caches.
     fs(
         "Linux software RAID",
         "linux_raid_member",

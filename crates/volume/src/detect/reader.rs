@@ -13,7 +13,7 @@ pub(super) const PIECE: u64 = 4096;
 pub(super) struct Reader<'a> {
     device: &'a dyn BlockDevice,
     rest: Vec<u8>,
-    /// By offset: the bytes, or why they could not be read.
+    /// The bytes of each piece, or why they could not be read, by offset.
     pieces: BTreeMap<u64, Result<Vec<u8>, String>>,
 }
 

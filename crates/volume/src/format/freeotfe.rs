@@ -70,7 +70,7 @@ struct Details {
     mode: &'static str,
     prf: &'static Prf,
     hash: &'static str,
-    /// Sectors are counted from the start of the file, not of the data.
+    /// Whether sectors are counted from the start of the file instead of the data.
     from_file: bool,
     len: u64,
     key: LockedBytes,

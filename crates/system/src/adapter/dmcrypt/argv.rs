@@ -72,7 +72,7 @@ pub(super) fn open(choice: &Choice, device: &Path, name: &str) -> Option<Vec<OsS
     Some(words)
 }
 
-/// integritysetup(8)'s `format` command for the checksums below LUKS2. It writes the whole device once: LUKS
+/// integritysetup(8)'s `format` command for the checksums under LUKS2. It writes the whole device once: LUKS
 /// looks for other formats before it writes, and sectors without a checksum cannot be read.
 pub(super) fn format_checksums(choice: &Choice, device: &Path) -> Vec<OsString> {
     let mut words = words(&["--batch-mode", "format", "--integrity", "crc32c", "--sector-size"]);

@@ -33,7 +33,7 @@ use crate::{Availability, SystemError};
 /// Unlocking is configured to be cheap; a longer time means that cryptsetup hangs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Checksums are written once for the whole device, which takes long on a slow disk.
+/// Checksums are written once for the whole device, which takes a long time on a slow disk.
 const WRITES_ALL: Duration = Duration::from_secs(3600);
 
 /// Space for the header in bytes; LUKS2 needs 16 MiB, LUKS1 needs 2 MiB.
@@ -73,7 +73,7 @@ pub(crate) static DM_CRYPT: System = System {
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
-    // The kernel is checked first, because a package does not help without its support.
+    // The kernel is checked first, because installing a package does not help without kernel support.
     machine.lacks_device_mapper().unwrap_or_else(|| {
         // integritysetup is in the same package.
         if !machine.has("cryptsetup") {
@@ -90,7 +90,7 @@ fn version(said: &str) -> String {
     said.split_whitespace().nth(1).unwrap_or(said).to_owned()
 }
 
-/// Number of bytes in the container in addition to the mapped device.
+/// Size of the container beyond that of the mapped device, in bytes.
 fn overhead(choice: &Choice, mapped: u64) -> u64 {
     let has_header = matches!(choice.target, Target::Crypt(_)) && choice.format != "plain";
     let header = if has_header { HEADER } else { 0 };
@@ -134,7 +134,7 @@ fn open(volume: &Volume<'_>, stack: &mut ResourceStack) -> Result<Disk, SystemEr
     {
         cryptsetup(words)?;
     }
-    // dm-integrity is below dm-crypt, under a name chosen by cryptsetup.
+    // dm-integrity is the device under dm-crypt; cryptsetup chooses its name.
     let has_tags = !matches!(choice.integrity, "none" | "crc32c");
     let below = has_tags.then(|| format!("{name}_dif"));
     let names: Vec<_> = below.into_iter().chain([name.to_owned()]).collect();

@@ -51,7 +51,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-/// The table of a record and its cells that has the rows `rows`.
+/// The table of a record and its cells, with rows of the kind `rows`.
 pub(crate) fn table(record: &Record, cells: &[Cell], rows: Rows) -> Table {
     match rows {
         Rows::Trials => trials::table(record),

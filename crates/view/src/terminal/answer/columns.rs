@@ -49,7 +49,7 @@ pub(super) fn text(columns: &Columns, record: &Record, width: usize, detail: Det
     }
 }
 
-/// The unit of all columns of figures; if each has its own name, the name is in the corner.
+/// The common title of the columns of figures, with their unit; `None` if each column has its own title.
 fn title(columns: &Columns) -> Option<String> {
     columns.title.as_ref().map(|title| format!("{}, % of plain", clean(title)))
 }

@@ -142,7 +142,7 @@ struct Sections {
 
 impl Sections {
     /// Fills the available lines: first with what to use, then with the first entry of each section, then with
-    /// the second entries.
+    /// the second entries, and so on.
     fn chosen(answer: &Answer<'_>, outlook: Outlook<'_>, width: usize, room: usize) -> Self {
         let Outlook { here, run, .. } = outlook;
         let open: Vec<String> = answer.open.iter().map(|open| open.line_of(here, run)).collect();

@@ -113,7 +113,7 @@ pub(super) fn list(
         table
     };
     let with_speeds = table(true);
-    // If words had to be broken, the table would be unreadable.
+    // With broken words, the table would be unreadable.
     let (title, table) = match widest(&text(&with_speeds)) <= width {
         true => {
             ("Every measured trial, and its % of the plain trials of the same repeat:", with_speeds)

@@ -8,7 +8,7 @@ use crate::bytes::{array_at, u16_at, u64_at};
 /// Size of a boot sector in bytes, regardless of the sector size.
 pub(super) const BOOT_BYTES: usize = 512;
 
-/// The layouts of the start of a volume.
+/// The possible layouts at the start of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// Windows Vista: NTFS's boot sector with another signature and one other changed field.
@@ -63,7 +63,7 @@ impl Boot {
         for (at, to_go) in [(IDENTIFIER, false), (IDENTIFIER_TO_GO, true)] {
             let guid = array_at(bytes, at).map(Guid);
             let on_write = guid == Some(Guid::ON_WRITE);
-            // The identifier can remain without a signature if the volume is no longer BitLocker's.
+            // Without a signature, the identifier is a remnant: the volume no longer belongs to BitLocker.
             if on_write || guid == Some(Guid::WHOLE) {
                 if !signed && !to_go {
                     continue;

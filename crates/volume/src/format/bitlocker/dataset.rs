@@ -7,11 +7,11 @@ pub(super) const HEADER: usize = 8;
 
 /// The purpose of an entry.
 pub(super) mod role {
-    /// A property of the entry around it.
+    /// A property of the enclosing entry.
     pub const PROPERTY: u16 = 0x0000;
     /// A protector: a sealed volume master key.
     pub const PROTECTOR: u16 = 0x0002;
-    /// The sealed key of the data.
+    /// The sealed data key.
     pub const DATA_KEY: u16 = 0x0003;
     /// A startup key.
     pub const STARTUP_KEY: u16 = 0x0006;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A GUID: its first three parts are little-endian numbers.
+/// A GUID, whose first three parts are little-endian numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Guid(pub(super) [u8; 16]);
 

@@ -17,7 +17,7 @@ use crate::crc32::crc32;
 const BLOCK_HEADER: usize = 64;
 /// Size of the entries' header, in bytes.
 const DATASET_HEADER: usize = 48;
-/// Header size in bytes of the checks that follow a block; the sealed digest follows this header.
+/// Size in bytes of the header of the checks that follow a block. The sealed digest comes after it.
 const CHECKS_HEADER: usize = 8;
 /// Size of a metadata copy in Windows Vista, in bytes, before it is rounded up to clusters.
 const VISTA_BYTES: u64 = 16 << 10;
@@ -41,7 +41,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) const DECRYPTED: u16 = 1;
-    /// Within a step of the conversion.
+    /// The conversion is within a step.
     pub(super) const CONVERTING: u16 = 2;
     pub(super) const PAUSED: u16 = 3;
     pub(super) const ENCRYPTED: u16 = 4;

@@ -26,7 +26,7 @@ pub enum Method {
     Xts256,
 }
 
-/// Their numbers, and their names in dm-crypt.
+/// The methods, with their numbers and their names in dm-crypt.
 static METHODS: [(Method, u16, &Cipher); 6] = [
     (Method::Elephant128, 0x8000, &AES_128_CBC_ELEPHANT),
     (Method::Elephant256, 0x8001, &AES_256_CBC_ELEPHANT),

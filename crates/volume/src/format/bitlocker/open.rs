@@ -137,7 +137,7 @@ fn boot_copy(
     }
     let bytes = read_bytes(device, last_sector..end)
         .map_err(VolumeError::io("reading the copy of the boot sector"))?;
-    // Ciphertext does not look like this.
+    // Ciphertext would not contain the signature.
     Ok((bytes.get(3..11) == Some(&SIGNATURE)).then_some(last_sector))
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Encrypted {
 }
 
 impl Encrypted {
-    /// The encrypted parts, according to the metadata and the maps, if the volume has maps.
+    /// The encrypted parts according to the metadata and, if the volume has maps, the maps.
     pub(super) fn new(
         metadata: &Metadata,
         maps: Option<&Maps>,
@@ -112,7 +112,7 @@ pub(super) fn first_sectors(
     Ok(Some((at, len)))
 }
 
-/// Information about a volume that does not need its key.
+/// Information about a volume that is available without its key.
 pub(super) struct Known<'a> {
     pub boot: &'a Boot,
     pub boot_sector: &'a [u8; BOOT_BYTES],

@@ -22,7 +22,7 @@ pub(super) struct Sealed {
 
 /// An unsealed key.
 pub(super) struct Key {
-    /// The number of its use: a cipher, or a kind of key.
+    /// The number that identifies its use: a cipher, or a kind of key.
     pub number: u16,
     pub bytes: LockedBytes,
 }
@@ -34,7 +34,7 @@ impl Sealed {
         Some(Self { nonce: array_at(data, 0)?, tag: array_at(data, 12)?, data: sealed.to_vec() })
     }
 
-    /// The same as an entry's contents.
+    /// Serialises it as the contents of an entry.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         [&self.nonce[..], &self.tag, &self.data].concat()
     }

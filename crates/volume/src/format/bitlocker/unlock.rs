@@ -33,8 +33,8 @@ pub(super) struct Unlocked {
 const SUSPENDED: &str = "the credentials match no protector; the volume was opened with the clear key in its \
                          metadata, because its protection is suspended: anyone can open it";
 
-/// Unlocks the full volume encryption key through a protector, which it opens with `credentials` or, if the
-/// protection is suspended, with the clear key.
+/// Opens a protector and uses it to unlock the full volume encryption key. The protector is opened with
+/// `credentials` or, if the protection is suspended, with the clear key.
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if the metadata changed since it was sealed;
@@ -84,7 +84,7 @@ pub(super) fn unknown(number: u16) -> VolumeError {
 fn check_integrity(metadata: &Metadata, master: &[u8], tier: Tier) -> Result<(), VolumeError> {
     let stored = match (&metadata.integrity, metadata.version) {
         (Integrity::Sealed(sealed), _) => sealed.open(master, tier)?.map(|key| key.bytes),
-        // Without it, the parts that the key does not protect may have been modified unnoticed.
+        // Without a sealed digest, the parts that the key does not protect may have been modified unnoticed.
         (_, Version::Seven) => return Err(damaged("the metadata has no sealed digest")),
         (_, Version::Vista) => return Ok(()),
     };
@@ -156,7 +156,7 @@ fn hash(bytes: &[u8]) -> Zeroizing<[u8; 32]> {
     hash
 }
 
-/// The search for a protector that opens.
+/// The search for a protector that the credentials open.
 struct Attempt<'a> {
     metadata: &'a Metadata,
     tier: Tier,

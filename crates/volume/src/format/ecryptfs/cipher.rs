@@ -18,7 +18,7 @@ pub(super) struct Cipher {
     pub key_bytes: Option<usize>,
 }
 
-/// The first one has more than one number.
+/// The first cipher has more than one number.
 static CIPHERS: [Cipher; 8] = [
     Cipher { code: 7, name: "aes", block: 16, key_bytes: Some(16) },
     Cipher { code: 8, name: "aes", block: 16, key_bytes: Some(24) },
@@ -30,7 +30,7 @@ static CIPHERS: [Cipher; 8] = [
     Cipher { code: 11, name: "cast6", block: 16, key_bytes: None },
 ];
 
-/// The ciphers of the files that can be read.
+/// The ciphers of files that this program can read.
 pub fn ciphers() -> impl Iterator<Item = &'static str> {
     CIPHERS[2..].iter().map(|cipher| cipher.name)
 }

@@ -34,7 +34,7 @@ const UNDER_PUBLIC_KEY: u8 = 1;
 const MOST_KEY: usize = 512;
 const MOST_WRAPS: usize = 32;
 
-/// A key of a file, encrypted.
+/// An encrypted key of a file.
 #[derive(Clone, Debug)]
 struct Wrap {
     code: u8,
@@ -54,7 +54,7 @@ pub struct Header {
     wraps: Vec<Wrap>,
 }
 
-/// Whether these bytes of [`MARKED`] mark a lower file.
+/// Whether the bytes at [`MARKED`] identify a lower file.
 pub fn is_marked(marker: [u8; 8]) -> bool {
     let [a, b] = [0, 4].map(|at| u32::from_be_bytes([0, 1, 2, 3].map(|byte| marker[at + byte])));
     a ^ b == MARKER
@@ -107,7 +107,7 @@ impl Header {
         (wrap.code, wrap.key_bytes(), wrap.signature)
     }
 
-    /// Bytes of the whole lower file.
+    /// Size of the whole lower file in bytes.
     pub fn whole(&self) -> u64 {
         self.data.saturating_add(self.size.next_multiple_of(EXTENT as u64))
     }

@@ -41,7 +41,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// A key that encrypts the keys of files, or names.
+/// A key that encrypts file names, or the keys of files.
 pub(super) struct Key {
     signature: Signature,
     pub bytes: LockedBytes,

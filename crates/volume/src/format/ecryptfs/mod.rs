@@ -1,7 +1,8 @@
-//! Lower directories of eCryptfs, the kernel's stacked file system: their names and files, read without the kernel.
+//! Reads eCryptfs lower directories, whose file names and files belong to the kernel's stacked file system,
+//! without the kernel.
 //!
 //! Source: Linux, `fs/ecryptfs` (`crypto.c`, `keystore.c`); for passphrases ecryptfs-utils, `src/libecryptfs`.
-//! The format cannot detect a changed byte: it has no checksum.
+//! The format has no checksums, so a changed byte cannot be detected.
 
 mod cipher;
 mod content;

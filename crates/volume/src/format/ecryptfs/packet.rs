@@ -5,13 +5,13 @@ pub(super) fn array<const N: usize>(from: &mut &[u8]) -> Option<[u8; N]> {
     from.split_off(..N)?.try_into().ok()
 }
 
-/// The body of the packet that begins here, if it has this number.
+/// Parses a packet and returns its body, if the packet has this number.
 pub(super) fn packet<'a>(from: &mut &'a [u8], number: u8) -> Option<&'a [u8]> {
     let mut rest = *from;
     let [kind, len] = array(&mut rest)?;
     let len = match usize::from(len) {
         len @ ..192 => len,
-        // The kernel does not support longer ones.
+        // The kernel does not support longer packets.
         high @ 192..224 => ((high - 192) << 8) + usize::from(*rest.split_off_first()?) + 192,
         _ => return None,
     };

@@ -38,7 +38,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The size of this number of blocks, in bytes.
+    /// The size of `blocks` blocks in bytes.
     pub(super) fn bytes_of(&self, blocks: u64) -> Result<u64, VolumeError> {
         let bytes = blocks.checked_mul(self.block);
         bytes.ok_or_else(|| damaged(format!("block number {blocks} is too large")))

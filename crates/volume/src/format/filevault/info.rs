@@ -33,7 +33,7 @@ pub struct Info {
     pub block: u64,
     /// The location of its data: offset and length of each run.
     pub segments: Vec<(u64, u64)>,
-    /// Its encryption state, in the terms of macOS.
+    /// Its encryption state, in macOS's terms.
     pub state: Option<String>,
     /// The defect of the header at the start, if the copy at the end was used instead.
     pub header_problem: Option<String>,

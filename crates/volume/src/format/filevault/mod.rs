@@ -79,5 +79,5 @@ fn cannot_open(what: impl Into<String>, why: impl Into<String>, with: &str) -> V
     VolumeError::CannotOpen { what: what.into(), why: why.into(), with: with.to_owned() }
 }
 
-/// What can open any CoreStorage volume.
+/// States which systems can open any CoreStorage volume.
 const MACOS: &str = "macOS 10.7 to 10.15 can open it";

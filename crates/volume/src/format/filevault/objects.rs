@@ -11,7 +11,7 @@ use super::{CIPHER, damaged};
 use crate::VolumeError;
 use crate::bytes::{u16_at, u64_at};
 
-/// Bytes of a block of metadata.
+/// Size of a metadata block in bytes.
 pub(super) const BLOCK: u64 = 8192;
 /// Offset of a block's contents, after its header.
 const DATA: usize = 64;
@@ -34,14 +34,14 @@ pub(super) mod kind {
     pub const FAMILIES: u16 = 0x105;
     /// The location of a logical volume's data.
     pub const SEGMENTS: u16 = 0x305;
-    /// The origin of its segments' addresses.
+    /// The origin to which the addresses of its segments are relative.
     pub const BASE: u16 = 0x505;
 }
 
 const KEPT: [u16; 6] =
     [kind::FAMILY, kind::LOGICAL, kind::MORE, kind::FAMILIES, kind::SEGMENTS, kind::BASE];
 
-/// An object in its last state.
+/// The latest state of an object.
 #[derive(Debug)]
 pub(super) struct Object {
     pub kind: u16,
@@ -90,7 +90,7 @@ impl Objects {
         for first in (0..last).step_by(BATCH as usize) {
             let count = BATCH.min(last - first);
             let from = at + first * BLOCK;
-            // For a truncated copy, the existing part.
+            // If the copy is truncated, only the existing part.
             let there = count.min(device.size().saturating_sub(from) / BLOCK);
             let mut bytes = read_bytes(device, from..from + there * BLOCK)
                 .map_err(VolumeError::io("reading the encrypted metadata"))?;
@@ -115,7 +115,7 @@ impl Objects {
         let (Some(kind), Some(transaction), Some(id)) = header else { return };
         let newer = self.all.get(&id).is_none_or(|known| known.transaction <= transaction);
         if newer {
-            // For the other kinds, only the fact that the identifier is in use, so that older blocks are
+            // For other kinds, only the identifier is stored, so that older blocks with the same identifier are
             // ignored.
             let data = if KEPT.contains(&kind) { block[DATA..].to_vec() } else { Vec::new() };
             self.all.insert(id, Object { kind, transaction, data });

@@ -133,7 +133,7 @@ fn with_tweak_key(master: &[u8], family: Uuid) -> LockedBytes {
     key
 }
 
-/// Opens the key of a user with the password or recovery password, and with it the volume key.
+/// Unlocks a user's key with the password or recovery password, and the volume key with that key.
 ///
 /// # Errors
 /// [`VolumeError::NoKeyFits`]; [`VolumeError::Damaged`] if a key opens but contains no volume key;

@@ -106,7 +106,8 @@ pub fn restore_header(
     if !whole {
         return header.write(device);
     }
-    // Secondary before primary: write the later half of LUKS2's headers first.
+    // The secondary header is written before the primary one: in LUKS2, the second half of the header area
+    // comes first.
     for part in [heads / 2..heads, 0..heads / 2] {
         let mut data = read_bytes(backup, part.clone()).map_err(io("reading the backup"))?;
         write(part.start, &mut data).map_err(io("writing the header"))?;

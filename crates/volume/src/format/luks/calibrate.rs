@@ -9,7 +9,7 @@ use super::create::most_argon2_memory_kib;
 
 /// cryptsetup's lower limit.
 const FEWEST_ITERATIONS: u32 = 1000;
-/// cryptsetup's lower limit: it reduces memory before it goes below this number of passes.
+/// Minimum number of passes in cryptsetup, which uses less memory rather than fewer passes.
 const FEWEST_PASSES: u32 = 4;
 /// cryptsetup's upper limit.
 const MOST_LANES: usize = 4;

@@ -28,7 +28,7 @@ pub struct CreateOptions<'a> {
     pub version: Version,
     /// Cipher, mode and IV generator, such as `aes-xts-plain64`.
     pub encryption: &'a str,
-    /// Bytes of the volume key; XTS needs twice the cipher's key size.
+    /// Length of the volume key in bytes; XTS needs twice the cipher's key size.
     pub key_bytes: usize,
     /// Sector size in bytes: 512; in LUKS2 also 1024, 2048 or 4096.
     pub sector_size: u32,

@@ -63,7 +63,7 @@ pub struct KeyslotInfo {
     pub encryption: Option<String>,
     /// Bytes of the volume key.
     pub key_bytes: Option<usize>,
-    /// Offset and length of its area in bytes; the offset counts from the start of the device.
+    /// Offset and length of its area in bytes; the offset is relative to the start of the device.
     pub area: Option<(u64, u64)>,
     /// Hash and stripes of the anti-forensic splitter.
     pub splitter: Option<(&'static str, u32)>,

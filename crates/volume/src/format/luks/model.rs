@@ -36,7 +36,7 @@ pub(super) struct Metadata {
     pub requirements: Vec<String>,
     /// Size of the headers without the keyslots in bytes, from the start of the device.
     pub heads_bytes: u64,
-    /// Bytes of headers and keyslots, from the start of the device.
+    /// Size of the headers and the keyslots in bytes, from the start of the device.
     pub header_bytes: u64,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Keyslot {
 }
 
 impl Keyslot {
-    /// Bytes of key material in the area, rounded up to whole sectors.
+    /// Size of the key material in the area in bytes, rounded up to whole sectors.
     pub(super) fn material_bytes(key_bytes: usize, stripes: u32) -> u64 {
         (key_bytes as u64 * u64::from(stripes)).next_multiple_of(super::SECTOR)
     }
@@ -144,7 +144,7 @@ pub(super) struct Segment {
     pub kind: String,
     /// Offset in bytes from the start of the data device.
     pub offset: u64,
-    /// Bytes; `None` extends to the end of the device.
+    /// Size in bytes; `None` extends to the end of the device.
     pub size: Option<u64>,
     /// Tweak number of its first sector.
     pub iv_tweak: u64,
@@ -255,7 +255,7 @@ impl Metadata {
         self.digests.iter().find(|digest| digest.keyslots.contains(&id))
     }
 
-    /// Keyslots that hold a key of `segment`, in the order in which they are tried.
+    /// Keyslots that contain a key for `segment`, in the order in which they are tried.
     pub(super) fn keyslots_of(&self, segment: u32) -> Vec<u32> {
         let bound = |id: &u32| self.digest_of(*id).is_some_and(|d| d.segments.contains(&segment));
         let mut ids: Vec<u32> = self.keyslots.keys().copied().filter(bound).collect();

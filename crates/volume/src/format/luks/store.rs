@@ -1,4 +1,4 @@
-//! The storage of metadata on a device: separates what LUKS1 and LUKS2 have in common from the differences.
+//! The storage of metadata on a device. Separates what LUKS1 and LUKS2 have in common from their differences.
 
 use std::ops::Range;
 

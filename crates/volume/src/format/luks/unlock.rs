@@ -12,7 +12,7 @@ use super::spec::WITH;
 use super::store::{self, Which};
 use crate::{Credentials, VolumeError};
 
-/// A volume key and the keyslot that held it.
+/// A volume key and the keyslot that contained it.
 pub(super) struct Unlocked {
     pub keyslot: u32,
     pub key: LockedBytes,

@@ -21,7 +21,7 @@ use crate::{Credentials, VolumeError};
 pub struct HeaderOptions<'a> {
     /// Uses the hidden volume's header.
     pub hidden: bool,
-    /// Uses the header of system encryption on this disk.
+    /// Uses the system-encryption header of this disk.
     pub system: bool,
     /// Its PRF, or `argon2id`; `None` tries all.
     pub prf: Option<&'a str>,

@@ -14,7 +14,7 @@ use super::unlock::{self, Request, unlock};
 use crate::{Credentials, VolumeError};
 
 /// Bytes left free after a hidden volume, because file systems write to their last sectors. Volumes of
-/// [`LARGE`] bytes or more leave [`RESERVED_LARGE`] bytes (VeraCrypt's `VolumeLayoutV2Hidden`).
+/// [`LARGE`] bytes or more leave [`RESERVED_LARGE`] bytes free (VeraCrypt's `VolumeLayoutV2Hidden`).
 const RESERVED: u64 = 4096;
 const RESERVED_LARGE: u64 = GROUP;
 /// Hidden volumes of this size or more leave [`RESERVED_LARGE`] bytes free.
@@ -35,7 +35,7 @@ pub enum Fill {
 pub struct CreateOptions<'a> {
     /// The program whose format to write.
     pub product: Product,
-    /// The cipher, by its name in the cipher crate's registry or VeraCrypt's name.
+    /// The cipher, by its name in the cipher crate's registry or in VeraCrypt.
     pub cipher: &'a str,
     /// The PRF by name, or `argon2id`.
     pub prf: &'a str,
@@ -72,7 +72,7 @@ impl<'a> CreateOptions<'a> {
 #[derive(Clone, Copy)]
 pub struct HiddenPlace<'a> {
     /// Size in bytes of the hidden volume, which is at the end of the outer volume's data area. Its plaintext
-    /// is 4 KiB smaller, or 128 KiB smaller if this is at least 2 MiB.
+    /// is 4 KiB smaller, or 128 KiB smaller if the hidden volume has at least 2 MiB.
     pub size: u64,
     /// The credentials of the outer volume.
     pub outer: &'a Credentials,

@@ -1,7 +1,7 @@
-//! The 512-byte header: a salt in plain text, then 448 encrypted bytes of sizes, checksums and keys.
+//! The 512-byte header: an unencrypted salt, then 448 encrypted bytes with sizes, checksums and keys.
 //!
-//! All numbers are big-endian. Offsets in this module count from the start of the encrypted part,
-//! so they are 64 less than in the "VeraCrypt Volume Format Specification".
+//! All numbers are big-endian. Offsets in this module count from the start of the encrypted part, so they are
+//! 64 less than in the "VeraCrypt Volume Format Specification".
 
 use std::ops::{Deref, DerefMut, Range};
 
@@ -11,9 +11,9 @@ use cryptbench_catalog::{TRUECRYPT, VERACRYPT};
 use crate::VolumeError;
 use crate::crc32::crc32;
 
-/// Bytes of the salt at the start of the header.
+/// Size of the salt at the start of the header, in bytes.
 pub const SALT_BYTES: usize = 64;
-/// Bytes of the encrypted part after the salt.
+/// Size of the encrypted part after the salt, in bytes.
 pub const ENCRYPTED_BYTES: usize = 448;
 pub(super) const HEADER_BYTES: usize = SALT_BYTES + ENCRYPTED_BYTES;
 /// Number of bytes per tweak in the data area, regardless of the sector size in the header.
@@ -26,8 +26,8 @@ const KEYS: Range<usize> = 192..448;
 /// Offset of the CRC over everything before it.
 const HEADER_CRC: usize = 188;
 
-/// Secret bytes in locked memory, which stay at the same address until they are wiped. A value on the stack
-/// would leave a copy behind with every move. Fill them in place.
+/// Secret bytes in locked memory, which stay at the same address until they are wiped. Moving a value on the
+/// stack would leave a copy behind. Fill them in place.
 #[derive(Clone)]
 pub struct SecretBytes<const N: usize>(LockedBytes);
 
@@ -110,7 +110,7 @@ pub struct Header {
     pub version: u16,
     /// The oldest program version that can open the volume, such as `0x010b`.
     pub required_version: u16,
-    /// Two timestamps that old versions write; 0 in new ones.
+    /// Two timestamps that old versions write; 0 in headers of newer versions.
     pub times: [u64; 2],
     /// Size of the hidden volume; 0 in the header of a normal volume.
     pub hidden_size: u64,

@@ -9,12 +9,12 @@ use crate::{Access, VolumeError};
 
 /// Number of bytes reserved for a header, which uses the first 512; the rest is random.
 pub(super) const AREA: u64 = 64 * 1024;
-/// Bytes of a header group: one area for the normal header and one for the hidden volume's. The host begins
-/// with one group and ends with another, the backup.
+/// Size of a header group in bytes: one area for the normal header and one for the hidden volume's. The host
+/// begins with one group and ends with another, the backup.
 pub(super) const GROUP: u64 = 2 * AREA;
-/// Distance of the hidden header from the end, before TrueCrypt 6.
+/// Distance in bytes of the hidden volume's header from the end, in versions before TrueCrypt 6.
 const HIDDEN_LEGACY: u64 = 3 * 512;
-/// Offset of the header of system encryption: the last sector but one of the first track.
+/// Offset of the system-encryption header: the last sector but one of the first track.
 const SYSTEM: u64 = 62 * 512;
 
 /// Size of the boot loader's track in bytes. If the whole disk is encrypted, the encrypted area starts after
@@ -34,9 +34,9 @@ pub(super) enum Slot {
     HiddenBackup,
     /// The hidden volume's header in TrueCrypt versions before 6, three sectors before the end.
     HiddenLegacy,
-    /// The header of an encrypted system, in sector 62 of the disk.
+    /// The system-encryption header, in sector 62 of the disk.
     System,
-    /// The header of system encryption, in a separate file or on the disk from which a partition was copied.
+    /// The system-encryption header, in a separate file or on the disk from which a partition was copied.
     Elsewhere,
 }
 
@@ -179,7 +179,7 @@ pub(super) fn extent(header: &Header, slot: Slot, size: u64) -> Result<Extent, V
     if offset.checked_add(len).is_none() {
         return Err(damaged(format!("{len} bytes of data at {offset}")));
     }
-    // The header of system encryption precedes its data, but the data offset is relative to a point before the
+    // The system-encryption header precedes its data, but the data offset is relative to a point before the
     // header.
     if offset < HEADER_BYTES as u64 {
         return Err(damaged(format!("data at {offset} would overlap the header")));

@@ -1,4 +1,5 @@
-//! VeraCrypt and TrueCrypt volumes: opening, creating, hidden volumes, credentials and header backups.
+//! VeraCrypt and TrueCrypt volumes: opens and creates them, including hidden volumes, changes their
+//! credentials, and backs up their headers.
 //!
 //! A volume has no signature. Its header consists of 64 bytes of salt and 448 bytes that look random to anyone
 //! without the right key, derivation function and cipher.

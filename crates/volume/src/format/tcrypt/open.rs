@@ -1,4 +1,4 @@
-//! Opens a volume: finds a header that decrypts, and builds the volume from it.
+//! Opens a volume: finds a header that can be decrypted, and builds the volume from it.
 
 use std::sync::Arc;
 

@@ -112,7 +112,7 @@ impl Scheme {
         }
     }
 
-    /// Bytes of the volume key in the key area.
+    /// Length of the volume key in the key area, in bytes.
     pub(super) fn key_bytes(self) -> Result<usize, VolumeError> {
         match self {
             Self::Xts(xts) => Ok(xts.info()?.key_bytes),

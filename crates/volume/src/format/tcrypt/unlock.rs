@@ -1,4 +1,4 @@
-//! Decrypts a header with credentials: tries every derivation and cipher that the volume can have.
+//! Decrypts a header with credentials: tries every derivation and cipher that the volume can use.
 
 use cryptbench_blockdev::{BlockDevice, LockedBytes, read_bytes};
 use cryptbench_cipher::Tier;

@@ -57,7 +57,8 @@ fn sizes(header: &Header, slot: Slot) -> Vec<u64> {
 /// Fails if the end of a host of `size` bytes is missing, because a backup header would then overwrite
 /// something else.
 ///
-/// A larger host has room for it, but for a hidden volume no header shows exactly where its container ended.
+/// A larger host has room for the backup header, but for a hidden volume no header shows exactly where its
+/// container ended.
 pub(super) fn check_end(header: &Header, slot: Slot, size: u64) -> Result<(), VolumeError> {
     let sizes = match slot {
         Slot::Primary | Slot::Hidden => made(header, slot.is_hidden()),

@@ -14,7 +14,7 @@ use crate::format::luks::{ALIGNMENT, SECTOR, STRIPES};
 pub(in crate::format::luks) const SLOTS: u32 = 8;
 /// Offset of the first keyslot in the header.
 pub(super) const KEYSLOTS_AT: usize = 208;
-/// Bytes of a keyslot in the header.
+/// Size of a keyslot in the header, in bytes.
 pub(super) const KEYSLOT: usize = 48;
 
 const STATE: usize = 0;
@@ -26,7 +26,7 @@ const STRIPES_AT: usize = 44;
 const ENABLED: u32 = 0x00AC_71F3;
 const DISABLED: u32 = 0x0000_DEAD;
 
-/// Bytes of one keyslot area in a header that this program creates.
+/// Size in bytes of a keyslot area in a header that this program creates.
 pub(super) fn area_bytes(key_bytes: usize) -> u64 {
     Keyslot::material_bytes(key_bytes, STRIPES)
 }
@@ -40,7 +40,7 @@ pub(in crate::format::luks) fn first_area(id: u32, key_bytes: usize) -> u64 {
 /// Parses a keyslot, if it is in use, and its area.
 ///
 /// # Errors
-/// A message that specifies the invalid field.
+/// A message that states which field is invalid.
 pub(super) fn parse_keyslot(
     id: u32,
     raw: &[u8],

@@ -101,7 +101,7 @@ pub(super) fn read(
     if offset + binary.hdr_size > device.size() {
         return Err(Flaw::Bad("truncated by the end of the device".to_owned()));
     }
-    // At most 4 MiB, because the table lists no larger size.
+    // Limited to 4 MiB, the largest size in the table.
     let mut copy = read_bytes(device, offset..offset + binary.hdr_size).map_err(|e| chain(&e))?;
     let stored = copy[CHECKSUM].to_vec();
     copy[CHECKSUM].fill(0);

@@ -1,5 +1,4 @@
-//! Both copies of a LUKS2 header: reading prefers the newest valid copy, and writing starts with
-//! the other one.
+//! Both copies of a LUKS2 header. The newest valid copy is read, and the other one is written first.
 
 use base64ct::{Base64, Encoding};
 use cryptbench_blockdev::{BlockDevice, Extent, write_bytes};
