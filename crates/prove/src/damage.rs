@@ -30,7 +30,7 @@ impl Random {
         self.below(n) == 0
     }
 
-    /// A random one of them.
+    /// Picks one item at random.
     ///
     /// # Panics
     /// If there are none.

@@ -38,7 +38,7 @@ pub fn is_asked() -> bool {
     number(SECONDS).is_some()
 }
 
-/// Whether this is broken on purpose.
+/// Whether the developer asked for this part to be broken on purpose.
 pub fn is_broken(what: &str) -> bool {
     std::env::var(BROKEN).is_ok_and(|broken| broken == what)
 }

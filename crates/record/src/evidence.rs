@@ -101,7 +101,8 @@ pub struct Scan {
     pub scanned_bytes: u64,
     /// Number of positions with a marker of the plaintext, at any alignment.
     pub markers: u64,
-    /// How many of them are in other data of the system's program, such as a cache, and not in its ciphertext.
+    /// Number of these positions that are in other data of the system's program, such as a cache, and not in its
+    /// ciphertext.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub markers_beside: u64,
     /// The first such position: the file, under its name in the arm's storage, and the byte offset.

@@ -155,7 +155,7 @@ pub struct LeftOut {
     pub enough_s: Option<f64>,
 }
 
-/// The set of `--builtin-only`, the default set of earlier versions.
+/// Name of the set of `--builtin-only`, which was the default set of earlier versions.
 pub const BUILTIN_ONLY: &str = "builtin-only";
 
 /// The arms of [`BUILTIN_ONLY`].

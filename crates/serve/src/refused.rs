@@ -81,7 +81,7 @@ impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let body = json!({ "problem": self.problem, "field": self.field });
         let mut response = (self.status, Json(body)).into_response();
-        // For the guard, which knows the kind of the client.
+        // The guard formats the error, because it knows the kind of the client.
         response.extensions_mut().insert(self);
         response
     }

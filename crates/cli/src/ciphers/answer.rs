@@ -1,4 +1,5 @@
-//! The speeds on one screen: which cipher to use, and which disks each cipher keeps up with.
+//! The answer of `cryptbench ciphers`: which cipher to use, and which disks each cipher keeps up with. Fits on one
+//! screen.
 
 use cryptbench_answer::quantity::thousands;
 use cryptbench_cipher::{CipherInfo, find, find_to_measure};

@@ -95,7 +95,7 @@ pub struct Attack {
     pub unknown: Option<f64>,
 }
 
-/// The benefit of a random PIM as long as it is secret.
+/// What a random PIM adds to security as long as it stays secret.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretPim {
     /// Bits of entropy gained over a known PIM with the same average cost.

@@ -80,7 +80,8 @@ pub(super) fn validate(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Study A's three devices. The software's cost per request is known only for the SSD, so it is used for all of
-/// them. A prediction for the SSD itself uses only the cost at other sizes than the predicted one.
+/// them. When the SSD itself is predicted, the cost measured at the predicted size is not used, only the cost at
+/// the other sizes.
 fn published() -> Vec<Group> {
     let files = Files::published();
     let points = files.text("atto").ok().and_then(atto).unwrap_or_default();

@@ -24,7 +24,7 @@ fn written(all: &[Item]) -> String {
         row
     };
     let rows: Vec<_> = std::iter::once(headings).chain(table.rows.into_iter().map(code)).collect();
-    // None of the columns contains numbers.
+    // These columns contain no numbers, so they are not right-aligned.
     let grid = markdown::grid(&rows).replace("\\`", "`").replace("---:", "---");
     format!("\n{}.\n\n{grid}\n", table.title)
 }

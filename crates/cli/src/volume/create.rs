@@ -123,7 +123,7 @@ fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
             return Err(VolumeError::Stopped);
         }
         let piece = &mut zeros[..PIECE.min(volume.size() - at) as usize];
-        // The previous piece left ciphertext in the buffer.
+        // The buffer still contains the ciphertext of the previous piece.
         piece.fill(0);
         volume.write_scratch(at, piece).map_err(failed)?;
         bar.set_position(at + piece.len() as u64);
@@ -194,7 +194,7 @@ impl<'a> Plan<'a> {
                     weak::warn(passphrase, &derivation, 64);
                 }
             }
-            // Its cost is fixed, and its function is not one of those that can be timed here.
+            // The cost is fixed, and this program cannot time the function.
             Self::Bitlocker { .. } => {}
         }
     }

@@ -1,7 +1,7 @@
-//! The systems that stand on device mapper, set up by their adapters in the guest: what they write is
-//! encrypted, and nothing is left of them, whatever fails and whenever they are killed.
+//! Systems on top of device mapper, set up by their adapters in the guest: what they write is encrypted, and they
+//! leave nothing behind, whatever fails and whenever they are killed.
 //!
-//! The tests that set systems up are this very test program, started in the guest.
+//! The tests that set systems up run in the guest, started from this same test program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,13 +15,13 @@ use crate::sandbox::{nightly, skipped, text};
 #[path = "adapters/inside.rs"]
 mod inside;
 
-/// What the adapters call, beyond what every guest has.
+/// Programs that the adapters call in addition to those that every guest has.
 const PROGRAMS: &[(&str, &str)] =
     &[("/sbin/mkfs.ext4", "e2fsprogs"), ("/sbin/dmsetup", "dmsetup"), ("/sbin/losetup", "mount")];
 
 const TCPLAY: &str = "/usr/sbin/tcplay";
 
-/// A disk for the containers; what is left on it after a test is counted.
+/// A disk for the containers. After each test, the script counts what is left on it.
 const SCRIPT: &str = r#"
 mkfs.ext4 -q -F -b 4096 -N 1024 -J size=8 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
 mkdir /run/disk
@@ -37,7 +37,7 @@ nothing_left() {
 }
 "#;
 
-/// A guest with this program in it.
+/// A guest that contains this program.
 fn guest() -> Option<Guest> {
     guest_with_disk(400 << 20)
 }
@@ -53,10 +53,11 @@ fn boot(guest: &Guest, script: &str) -> String {
     guest.boot(&["disk"], &format!("{SCRIPT}\n{script}"))
 }
 
-/// Settings of a system, and the values of each.
+/// Settings of a system, with the values of each.
 type Settings = &'static [(&'static str, &'static [&'static str])];
 
-/// Sets every arm up once that the settings of each line make, all in one boot: it takes as long as two arms.
+/// Sets up each arm that the settings of these lines describe once. Uses a single boot, which takes as long as two
+/// arms.
 fn each_in(guest: &Guest, lines: &[(&str, Settings)]) {
     let mut script = String::new();
     for (number, (system, settings)) in lines.iter().enumerate() {
@@ -72,13 +73,14 @@ fn each_in(guest: &Guest, lines: &[(&str, Settings)]) {
     eprintln!("{}", boot(guest, &script));
 }
 
-/// QEMU needs no device mapper: it runs here, on the build directory's disk.
+/// QEMU needs no device mapper, so this runs on this machine, on the disk of the build directory.
 #[test]
 fn qemu_luks_encrypts() {
     each_here("qemu-luks", ["aes-256-xts", "serpent-256-xts"]);
 }
 
-/// Sets a system up on both I/O targets with both ciphers: each with each only where there is time for that.
+/// Sets up a system on both I/O targets with both ciphers. All combinations are only tested if there is time for
+/// them.
 fn each_here(system: &str, [first, second]: [&str; 2]) {
     let io_targets = ["file", "device"];
     let settings = |io_targets: &[&str], ciphers: &[&str]| {
@@ -91,7 +93,7 @@ fn each_here(system: &str, [first, second]: [&str; 2]) {
     here(system, &settings(&io_targets[1..], &[second]));
 }
 
-/// Sets every arm up that these settings make, on this machine.
+/// Sets up every arm that these settings describe, on this machine.
 fn here(system: &str, chosen: &str) {
     let home = tempfile::tempdir().unwrap();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -110,7 +112,7 @@ fn here(system: &str, chosen: &str) {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{said}");
 }
 
-/// As QEMU's.
+/// The same for nbdkit.
 #[test]
 fn nbdkit_luks_encrypts() {
     each_here("nbdkit-luks", ["aes-256-xts", "aes-128-xts"]);
@@ -121,7 +123,7 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
     let Some(guest) = guest() else { return };
     let mut lines: Vec<(&str, Settings)> = vec![
         ("dm-crypt", &[("format", &["luks1", "luks2"])]),
-        // Study C's cipher, in a container file on a partition.
+        // The cipher of study C, in a container file on a partition.
         (
             "dm-crypt",
             &[
@@ -200,13 +202,13 @@ fn dm_crypt_and_truecrypt_encrypt_with_every_setting() {
     each_in(&guest, &lines);
 }
 
-/// VeraCrypt on the kernel's crypto, with its own program.
+/// VeraCrypt with its own program, but with the kernel's encryption.
 #[test]
 fn veracrypt_encrypts_on_the_kernels_crypto() {
     let Some(program) = on_path("veracrypt") else {
         return skipped("veracrypt is not installed, and Debian does not package it");
     };
-    // The program wants its container's room free once more.
+    // The program requires the size of its container to be free a second time.
     let Some(guest) = guest_with_disk(800 << 20) else { return };
     fs::create_dir(guest.path("programs")).unwrap();
     fs::copy(program, guest.path("programs/veracrypt")).unwrap();
@@ -224,13 +226,13 @@ fn veracrypt_encrypts_on_the_kernels_crypto() {
     assert!(said.contains("checked veracrypt/aes-256-xts"), "{said}");
 }
 
-/// The program of that name in this user's search path.
+/// The program of this name in the user's search path.
 fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
-/// A program that fails when its arguments hold a word: instead of doing its work, or after it.
+/// A program that fails if its arguments contain a certain word: either instead of doing its work, or after it.
 const FAILING: &str = r#"#!/bin/bash
 . "${0%/*}/told"
 real=/sbin/${0##*/}
@@ -263,16 +265,16 @@ fn nothing_is_left_when_a_program_fails() {
         guest.write(&path, FAILING);
         fs::set_permissions(guest.path(&path), fs::Permissions::from_mode(0o755)).unwrap();
         for after in ["no", "yes"] {
-            // What a program made although it says that it failed, nobody can know but for dm-crypt, whose
-            // names are ours.
+            // If a program creates something and then reports failure, only for dm-crypt is it known what was
+            // created, because cryptbench chooses its names.
             if after == "yes" && matches!(program, "losetup" | "mount") {
                 continue;
             }
-            // What these have made goes with the container, and so does what they have not.
+            // What these programs have created is removed with the container, as is anything incomplete.
             if after == "yes" && matches!(word, "luksFormat" | "-q") && !nightly() {
                 continue;
             }
-            // Programs are given few variables: what to do lies beside them.
+            // Programs get few variables, so a file next to them says what to do.
             script.push_str(&format!(
                 "echo 'FAIL={word} AFTER={after}' >{directory}/told\n\
                  PATH=$PWD/{directory}:$PATH PROGRAM={program} inside fails_as_a_whole\n\
@@ -309,7 +311,7 @@ fn nothing_is_left_of_a_killed_run_after_cleanup() {
 killed ready
 ",
     );
-    // At any time until all is set up.
+    // Killed at any time until everything is set up.
     for byte in noise(6, if nightly() { 10 } else { 3 }) {
         script.push_str(&format!("killed {byte}\n"));
     }

@@ -1,4 +1,4 @@
-//! The program under a distribution's kernel, for what user-mode Linux and many a host lack.
+//! The program under a distribution's kernel, to test what user-mode Linux and many hosts do not support.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use cryptbench_prove::Guest;
 
 use crate::sandbox::{Sandbox, skipped};
 
-/// A boot takes 10 s, and a machine with other work needs longer.
+/// A boot takes 10 s, and longer on a busy machine.
 const LIMIT: Duration = Duration::from_secs(600);
 
 pub struct Distribution {
@@ -16,7 +16,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Says why and gives nothing where it cannot be booted.
+    /// If it cannot be booted, prints the reason and returns `None`.
     pub fn new() -> Option<Self> {
         if !cfg!(target_arch = "x86_64") {
             skipped("the kernel in QEMU is for x86 only");
@@ -26,7 +26,7 @@ impl Distribution {
             skipped(&lacking);
             return None;
         }
-        // Unpacked by `cargo xtask test` (xtask/src/guest_kernel.rs).
+        // `cargo xtask test` unpacks it (xtask/src/guest_kernel.rs).
         let kernel = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("guest-kernel");
         if !kernel.join("vmlinuz").exists() {
             skipped("no kernel of Debian's in target/guest-kernel");
@@ -39,12 +39,13 @@ impl Distribution {
         self.sandbox.target().join(name)
     }
 
-    /// Boots with these files as its disks, runs the script and gives what it said. Panics if it did not come to its end.
+    /// Boots with these files as disks, runs the script and returns its output. Panics if the script did not run to
+    /// its end.
     pub fn boot(&self, disks: &[&str], script: &str) -> String {
         self.boot_with(&[], disks, script)
     }
 
-    /// The same with these programs of the host beside our own.
+    /// The same with these programs of the host in addition to cryptbench.
     pub fn boot_with(&self, programs: &[(&str, &Path)], disks: &[&str], script: &str) -> String {
         let own = ("cryptbench", Path::new(env!("CARGO_BIN_EXE_cryptbench")));
         let programs: Vec<_> = [own].into_iter().chain(programs.iter().copied()).collect();

@@ -1,4 +1,4 @@
-//! Directories that the kernel's eCryptfs writes in the guest, read by cryptbench on the host.
+//! Directories that the guest's kernel writes with eCryptfs and cryptbench reads on the host.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("/usr/bin/keyctl", "keyutils"),
 ];
 
-/// Files of every length around an extent, written in pieces, cut and grown, and names and links as long as they can be.
+/// Files of every length close to an extent's, which are written in pieces, truncated and extended, and the longest
+/// possible names and links.
 const SCRIPT: &str = r#"
 ./modprobe -a encrypted-keys ecryptfs md5 twofish_generic cast5_generic cast6_generic blowfish_generic des_generic
 keyctl link @u @s

@@ -1,8 +1,8 @@
 //! A Linux with dm-crypt in a process of an ordinary user: user-mode Linux, booted with a script.
 //!
-//! Root is the host's file system, read-only; the work directory is shared and writable; files in it are
-//! the guest's disks. Nothing outside the work directory changes, and dropping [`Running`] kills the whole
-//! process group, which for the guest is a power cut.
+//! The root file system is that of the host, read-only. The work directory is shared and writable, and files in it
+//! are the guest's disks. Nothing outside the work directory changes. Dropping [`Running`] kills the whole process
+//! group, which is a power cut for the guest.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,11 +17,11 @@ use rustix::process::{Pid, Signal, geteuid, kill_process_group};
 
 use crate::sandbox::{Sandbox, nightly, skipped, text};
 
-/// A boot takes about 3 s and the longest script a minute; a machine with other work needs longer.
+/// A boot takes about 3 s and the longest script a minute; both take longer on a busy machine.
 const LIMIT: Duration = Duration::from_secs(900);
 const POLL: Duration = Duration::from_millis(10);
 
-/// What user-mode Linux says where the host does not take the registers of a process back.
+/// The message of user-mode Linux if the host does not accept the registers of a process.
 const REGISTERS: &str = "ptrace set fp regs failed";
 
 const KERNEL: &str = "/usr/bin/linux.uml";
@@ -30,7 +30,7 @@ const MODULES: &str = "/usr/lib/uml/modules";
 /// Debian's `nobody` and `nogroup`.
 const NOBODY: u32 = 65534;
 
-/// Programs that every guest needs, and their packages.
+/// Programs that every guest needs, with their packages.
 const PROGRAMS: &[(&str, &str)] = &[
     (KERNEL, "user-mode-linux"),
     ("/sbin/modprobe", "kmod"),
@@ -38,14 +38,14 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("/bin/bash", "bash"),
 ];
 
-/// A work directory, and what it takes to boot with it.
+/// A work directory, and everything needed to boot with it.
 pub struct Guest {
     sandbox: Sandbox,
 }
 
 impl Guest {
-    /// Says why and gives nothing where no guest can be booted. `programs` are files that the script needs
-    /// beyond those that every guest has, and their packages.
+    /// If no guest can be booted, prints the reason and returns `None`. `programs` are files that the script needs
+    /// in addition to those that every guest has, with their packages.
     pub fn new(programs: &[(&str, &str)]) -> Option<Self> {
         if !cfg!(target_arch = "x86_64") {
             skipped("user-mode Linux is for x86 only");
@@ -66,7 +66,7 @@ impl Guest {
     }
 
     fn furnish(&self) -> Result<(), String> {
-        // The ordinary user has to get into the work directory.
+        // The ordinary user must have access to the work directory.
         let open = |mode| fs::Permissions::from_mode(mode);
         fs::set_permissions(self.work().parent().unwrap(), open(0o755)).unwrap();
         self.write("init.sh", include_str!("init.sh"));
@@ -85,7 +85,8 @@ impl Guest {
         self.preloaded()
     }
 
-    /// What user-mode Linux needs on processors with large registers, compiled once for all guests; `xstate.rs` tells why.
+    /// The library that user-mode Linux needs on CPUs with large registers; compiled once for all guests.
+    /// `xstate.rs` explains why.
     fn preloaded(&self) -> Result<(), String> {
         static LIBRARY: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
         match LIBRARY.get_or_init(compiled) {
@@ -95,7 +96,7 @@ impl Guest {
         Ok(())
     }
 
-    /// The directory that host and guest share, at the same path in both.
+    /// The directory shared by host and guest, at the same path in both.
     pub fn work(&self) -> PathBuf {
         self.sandbox.target()
     }
@@ -117,13 +118,13 @@ impl Guest {
         fs::File::create_new(self.path(name)).unwrap().set_len(bytes).unwrap();
     }
 
-    /// `cryptbench volume` on the host, in the work directory, with these words; what it printed.
+    /// Runs `cryptbench volume` with these arguments on the host, in the work directory. Returns its output.
     pub fn volume(&self, words: &str) -> Vec<u8> {
         let args: Vec<_> = ["volume"].into_iter().chain(words.split_whitespace()).collect();
         self.succeeds(self.sandbox.command(&args))
     }
 
-    /// The same, whatever comes of it.
+    /// The same, but may fail.
     pub fn tried(&self, words: &str) -> Output {
         let args: Vec<_> = ["volume"].into_iter().chain(words.split_whitespace()).collect();
         self.sandbox.run(&args)
@@ -135,19 +136,20 @@ impl Guest {
         stdout
     }
 
-    /// Lets the guest run `cryptbench` as ./cryptbench: the build directory may be closed to it.
+    /// Lets the guest run `cryptbench` as ./cryptbench, because the guest may have no access to the build
+    /// directory.
     pub fn bring_cryptbench(&self) {
         fs::copy(env!("CARGO_BIN_EXE_cryptbench"), self.path("cryptbench")).unwrap();
     }
 
-    /// Boots with these files of the work directory as /dev/ubda, /dev/ubdb and so on, runs the script in
-    /// bash in the work directory with `set -eu`, powers off, and panics with what the guest said if it
-    /// did not come to the script's end.
+    /// Boots with these files of the work directory as /dev/ubda, /dev/ubdb and so on, runs the script in bash in
+    /// the work directory with `set -eu`, and powers off. Panics with the guest's output if the script did not run
+    /// to its end.
     pub fn boot(&self, disks: &[&str], script: &str) -> String {
         let pass = self.path("PASS");
         match self.start(disks, script).finish(&pass) {
-            // The host took a process's registers back with EAGAIN, and the guest killed the process for it: rare, and
-            // nothing of what is tested here.
+            // The host rejected the registers of a process with EAGAIN, so the guest killed the process. This is
+            // rare and unrelated to what is tested here.
             Err(said) if said.contains(REGISTERS) => {
                 eprintln!("the guest lost a process ({REGISTERS}), and is booted once more");
                 self.start(disks, script).finish(&pass)
@@ -212,7 +214,7 @@ fn compiled() -> Result<Vec<u8>, String> {
     }
 }
 
-/// Everything in the work directory becomes the ordinary user's.
+/// Makes the ordinary user the owner of everything in the work directory.
 fn give_away(path: &Path) {
     std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
     if path.is_dir() && !path.is_symlink() {
@@ -230,7 +232,7 @@ fn collect(mut from: impl std::io::Read + Send + 'static) -> JoinHandle<String> 
     })
 }
 
-/// A guest that is up, or on its way.
+/// A guest that is running or booting.
 pub struct Running {
     child: Child,
     console: Option<[JoinHandle<String>; 2]>,
@@ -238,7 +240,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Waits until the guest has powered off; what it said, and an error if it did not come to the script's end.
+    /// Waits until the guest has powered off. Returns its output, or an error if the script did not run to its end.
     fn finish(mut self, pass: &Path) -> Result<String, String> {
         while self.is_up() {
             std::thread::sleep(POLL);
@@ -249,12 +251,12 @@ impl Running {
         if pass.exists() { Ok(said) } else { Err(format!("{when}:\n{said}")) }
     }
 
-    /// Whether it still runs, and its time is not over.
+    /// Whether it is still running and has time left.
     pub fn is_up(&mut self) -> bool {
         Instant::now() < self.until && self.child.try_wait().unwrap().is_none()
     }
 
-    /// Ends it at once; what it said until then.
+    /// Kills it immediately. Returns its output so far.
     pub fn cut_power(mut self) -> String {
         self.kill();
         let console = self.console.take().into_iter().flatten();
@@ -264,7 +266,7 @@ impl Running {
     fn kill(&mut self) {
         let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(group) = group {
-            // Its processes outlive their kernel unless they are killed too.
+            // The guest's processes survive their kernel unless they are killed as well.
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();
@@ -277,13 +279,13 @@ impl Drop for Running {
     }
 }
 
-/// Those with the `quick` names; all of them in the nightly tier.
+/// The items with the names `quick`; in the nightly tier, all items.
 pub fn of_tier<T>(all: Vec<T>, name: impl Fn(&T) -> &str, quick: &[&str]) -> Vec<T> {
     assert!(quick.iter().all(|wanted| all.iter().any(|one| name(one) == *wanted)), "{quick:?}");
     all.into_iter().filter(|one| nightly() || quick.contains(&name(one))).collect()
 }
 
-/// Bytes that look like nothing else, the same for the same seed.
+/// Bytes that occur nowhere else by chance; always the same for a seed.
 pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes = Vec::with_capacity(len + 8);
@@ -297,7 +299,8 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Where two runs of bytes differ first, the end of the shorter one counted; `None` if they are the same.
+/// The first position at which two byte strings differ. If one is a prefix of the other, its length. `None` if they
+/// are equal.
 pub fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
     let differ = a.iter().zip(b).position(|(a, b)| a != b);
     differ.or((a.len() != b.len()).then_some(a.len().min(b.len())))

@@ -1,5 +1,5 @@
-//! Every cipher, mode and hash with which the guest's cryptsetup formats, opened by cryptbench to the last byte or refused by
-//! its whole name.
+//! Every cipher, mode and hash with which the guest's cryptsetup can format: cryptbench either opens the volume and
+//! reads all of it, or refuses it by its full name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::process::Output;
 use crate::machine::{Guest, first_difference, noise};
 use crate::sandbox::{nightly, text};
 
-/// A cipher, and bits of its key without a key for tweaks.
+/// A cipher, and the size of its key in bits, without a key for tweaks.
 const CIPHERS: [(&str, u32); 14] = [
     ("aes", 256),
     ("serpent", 256),
@@ -44,7 +44,7 @@ const GENERATORS: [&str; 11] = [
     "elephant",
 ];
 
-/// Names of the kernel's hashes, and of cryptsetup's.
+/// Names of hashes in the kernel and in cryptsetup.
 const HASHES: [&str; 22] = [
     "sha1",
     "sha224",
@@ -73,7 +73,8 @@ const HASHES: [&str; 22] = [
 const HASHES_OF_ESSIV: [&str; 8] =
     ["sha1", "sha224", "md5", "rmd160", "wp512", "sha3-256", "streebog256", "blake2s-256"];
 
-/// Several keys, one for each sector in turn, with and without loop-AES's seed; the API's words; no cipher.
+/// Several keys that alternate from sector to sector, with and without loop-AES's seed; ciphers in the notation of
+/// the kernel's crypto API; no cipher.
 const OTHERS: [(&str, &str, u32); 14] = [
     ("aes:2", "cbc-lmk", 256),
     ("aes:2", "cbc-lmk", 512),
@@ -91,10 +92,11 @@ const OTHERS: [(&str, &str, u32); 14] = [
     ("cipher_null", "ecb", 128),
 ];
 
-/// Lines for which one boot has time: each takes a second or two.
+/// Number of lines for which one boot has time: each takes a second or two.
 const A_BOOT: usize = 250;
 
-/// A volume of 64 KiB for each line of `all` that cryptsetup takes, and its name among `made`. Keyslots of many keys need room.
+/// Creates a volume of 64 KiB for each line of `all` that cryptsetup accepts, and lists the names in `made`.
+/// Keyslots with many keys need more space.
 const SCRIPT: &str = r#"
 ./modprobe -a adiantum anubis blowfish_generic camellia_generic cast5_generic cast6_generic cfb ctr des_generic \
     khazad lrw md4 ofb pcbc rmd160 seed serpent_generic sha3_generic streebog_generic twofish_generic wp512 xts || true
@@ -125,7 +127,8 @@ struct Line {
     sector: u32,
 }
 
-/// Every generator where AES and CAST5 stand for the ciphers with blocks of their length, and a few with the others.
+/// All generators for AES and CAST5, which represent the ciphers with their block length, and a few generators for
+/// the others.
 fn generators(cipher: &str, chain: &str) -> &'static [&'static str] {
     match (cipher, chain) {
         ("aes" | "cast5" | "xchacha12,aes", _) => &GENERATORS,
@@ -148,7 +151,7 @@ fn lines() -> Vec<Line> {
         for chain in CHAINS.iter().filter(|chain| (**chain == "adiantum") == wide) {
             for generator in generators(cipher, chain) {
                 let bits = match (*chain, *generator) {
-                    // cryptsetup keys the IVs of keyslots with the whole key.
+                    // cryptsetup uses the whole key for the IVs of keyslots.
                     ("xts" | "lrw", "eboiv") => *key,
                     ("xts", _) | (_, "elephant") => 2 * key,
                     ("lrw", _) => key + 128,
@@ -165,7 +168,7 @@ fn lines() -> Vec<Line> {
     let hashes = HASHES.iter().map(|hash| line("aes", "xts-plain64", hash, 512));
     all.extend(hashes);
     for hash in HASHES_OF_ESSIV {
-        // Its digest has to be a key.
+        // The digest must have the length of a key.
         all.extend(
             [128, 192, 256].map(|bits| line("aes", &format!("cbc-essiv:{hash}"), "sha256", bits)),
         );
@@ -173,7 +176,8 @@ fn lines() -> Vec<Line> {
     for (cipher, mode, bits) in OTHERS {
         all.push(line(cipher, mode, "sha256", bits));
     }
-    // Numbers count sectors of 512 bytes there, too, and one generator multiplies them by the larger ones.
+    // In these cases, too, numbers count sectors of 512 bytes, and one generator multiplies them by the larger
+    // size.
     let every = |line: &&Line| matches!(line.cipher.as_str(), "aes" | "cast5" | "xchacha12,aes");
     let keyslots = |line: &&Line| line.hash != "sha256";
     let large =
@@ -245,7 +249,7 @@ fn whatever_cryptsetup_formats_is_opened_or_refused_by_its_name() {
     }
 }
 
-/// Modes and hashes that cryptsetup formats with, by cipher.
+/// Modes and hashes that cryptsetup can format with, by cipher.
 fn table(cells: &BTreeMap<(String, String), &str>) -> String {
     let made = |cipher: &str| cells.iter().any(|((_, of), cell)| of == cipher && *cell != "-");
     let mut ciphers: Vec<&String> = cells.keys().map(|(_, cipher)| cipher).collect();
@@ -269,7 +273,7 @@ fn table(cells: &BTreeMap<(String, String), &str>) -> String {
     text + "\n\n"
 }
 
-/// Holds the page against the table, or writes it.
+/// Compares the page with the table, or writes the page.
 fn held(table: &str) {
     const MARK: &str = "<!-- generated: what cryptsetup formats, by the guest's nightly test -->\n";
     const END: &str = "<!-- end of generated -->";

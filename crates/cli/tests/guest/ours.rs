@@ -1,4 +1,4 @@
-//! What cryptbench creates, the kernel's dm-crypt opens, reads and writes.
+//! The kernel's dm-crypt opens, reads and writes what cryptbench creates.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,21 +7,21 @@ use std::path::Path;
 use crate::machine::{Guest, first_difference, noise, of_tier};
 use crate::sandbox::{skipped, text};
 
-/// Where the guest overwrites a volume: from its eighth sector, to the middle of a page.
+/// The part of a volume that the guest overwrites: from the eighth sector to the middle of a page.
 const PIECE: std::ops::Range<usize> = 4096..4096 + (65 << 10) + 512;
 
-/// A volume: how cryptbench makes it, and how each side opens it.
+/// A volume: how cryptbench creates it, and how each side opens it.
 struct Made {
     name: String,
     /// `cryptbench volume` commands; `V` stands for the volume.
     prepare: Vec<String>,
     /// How cryptbench opens it.
     ours: String,
-    /// How `cryptsetup open` opens it, but for the passphrase.
+    /// How `cryptsetup open` opens it, without the passphrase.
     theirs: String,
-    /// The passphrase's file.
+    /// The file with the passphrase.
     secret: &'static str,
-    /// Commands that have to succeed in the guest; `$D` is the device.
+    /// Commands that must succeed in the guest; `$D` is the device.
     before: Vec<&'static str>,
 }
 
@@ -37,7 +37,7 @@ impl Made {
         }
     }
 
-    /// PRFs are named on both sides: trying all would take the guest half a minute for each volume.
+    /// Names the PRF on both sides, because trying all of them would take the guest half a minute for each volume.
     fn veracrypt(name: &str, cipher: &str, prf: &str, hash: &str) -> Self {
         let create = format!(
             "create V --size 2MiB --pim 1 --passphrase-file old --cipher {cipher} --prf {prf}"
@@ -81,7 +81,7 @@ impl Made {
         }
     }
 
-    /// Under a password of ASCII: cryptsetup before 2.8.1 hashes others too far.
+    /// The password is ASCII, because cryptsetup before 2.8.1 hashes too many bytes of others.
     fn bitlocker(name: &str, options: &str) -> Self {
         let create = format!(
             "create V --format bitlocker --size 4MiB --passphrase-file new \
@@ -98,7 +98,7 @@ impl Made {
         }
     }
 
-    /// One more `cryptbench volume` command; from then on `secret` opens it.
+    /// Adds a `cryptbench volume` command, after which `secret` opens the volume.
     fn then(mut self, command: &str, secret: &'static str) -> Self {
         self.prepare.push(command.to_owned());
         self.secret = secret;
@@ -116,7 +116,7 @@ impl Made {
         self
     }
 
-    /// What opens it on the host.
+    /// The options that open it on the host.
     fn unlock(&self) -> String {
         format!("--passphrase-file {} {}", self.secret, self.ours)
     }
@@ -129,7 +129,7 @@ fn veracrypt() -> Vec<Made> {
             .before("opens --type tcrypt --veracrypt-pim 1 --hash sha512 --tcrypt-backup $D <old"),
         Made::veracrypt("serpent-sha-256", "serpent-256-xts", "sha-256", "sha256"),
         Made::veracrypt("twofish-whirlpool", "twofish-256-xts", "whirlpool", "whirlpool"),
-        // Debian 12's cryptsetup has neither BLAKE2s nor Streebog.
+        // The cryptsetup of Debian 12 supports neither BLAKE2s nor Streebog.
         Made::veracrypt("camellia", "camellia-256-xts", "sha-512", "sha512"),
         Made::veracrypt("key-changed", "serpent-256-xts", "sha-512", "sha512")
             .then(
@@ -286,7 +286,7 @@ fn dm_crypt_reads_and_writes_our_bitlocker_volumes() {
     ));
 }
 
-/// The functions of the guest's script.
+/// Functions of the guest's script.
 const SCRIPT: &str = r#"
 opens() { cryptsetup open --test-passphrase "$@" || { echo "$name: not opened: $*"; return 1; }; }
 refused() {
@@ -340,19 +340,19 @@ fn through_the_kernel(made: &[Made]) {
     }
 }
 
-/// Fills a volume with known bytes through cryptbench where this user may mount; what is in it then.
+/// If this user may mount, fills a volume with known bytes through cryptbench. Returns the contents of the volume.
 fn write_all(guest: &Guest, made: &Made) -> Vec<u8> {
     let Made { name, .. } = made;
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
         skipped("writing through cryptbench needs root and /dev/fuse");
         return guest.volume(&format!("dump {name} - {}", made.unlock()));
     }
-    // While it is mounted, nobody else reads it.
+    // Nobody else reads it while it is mounted.
     let usable = usable(guest, name);
     let mountpoint = guest.path("mnt");
     fs::create_dir_all(&mountpoint).unwrap();
     guest.volume(&format!("mount {name} mnt --raw {}", made.unlock()));
-    // Not `fs::write`, which truncates.
+    // `fs::write` would truncate the file.
     let mut file = fs::File::options().write(true).open(mountpoint.join("volume")).unwrap();
     let whole = file.metadata().unwrap().len() as usize;
     let usable = usable.unwrap_or(whole);
@@ -367,7 +367,7 @@ fn write_all(guest: &Guest, made: &Made) -> Vec<u8> {
     plain
 }
 
-/// Bytes in front of BitLocker's metadata, which take no writes.
+/// Number of bytes before BitLocker's metadata, which cannot be overwritten.
 fn usable(guest: &Guest, name: &str) -> Option<usize> {
     if !name.starts_with("bitlocker") {
         return None;
@@ -377,7 +377,7 @@ fn usable(guest: &Guest, name: &str) -> Option<usize> {
     Some(info["bitlocker"]["copies"][0][0].as_u64().unwrap() as usize)
 }
 
-/// cryptsetup sees the header that cryptbench sees, and backs it up to the same bytes.
+/// cryptsetup and cryptbench see the same header, and their backups are identical.
 fn same_header(guest: &Guest, made: &Made) {
     let Made { name, .. } = made;
     guest.volume(&format!("header-backup {name} {name}.ours"));
@@ -385,7 +385,7 @@ fn same_header(guest: &Guest, made: &Made) {
     let mut ours = guest.read(&format!("{name}.ours"));
     assert_eq!(theirs.len(), ours.len(), "{name}: header backups");
     if name.starts_with("luks1") {
-        // cryptsetup fills the last page with zeros from the last keyslot's end.
+        // From the end of the last keyslot, cryptsetup fills the last page with zeros.
         let page = ours.len() - 4096;
         theirs.truncate(page);
         ours.truncate(page);

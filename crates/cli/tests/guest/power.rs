@@ -1,7 +1,7 @@
-//! What was acknowledged before a power cut is there after it.
+//! Data acknowledged before a power cut is still there afterwards.
 //!
-//! The disk is a file of the host, which survives the guest: what the guest's block layer has handed over
-//! and seen completed is on it, and what sat in the guest's page cache is lost.
+//! The disk is a file of the host and survives the guest. It contains everything that the guest's block layer
+//! passed on and that was reported as complete. What was only in the guest's page cache is lost.
 
 use std::fs;
 use std::path::Path;
@@ -20,9 +20,9 @@ const E2FSPROGS: &[(&str, &str)] = &[
     ("/sbin/debugfs", "e2fsprogs"),
 ];
 
-/// A volume on a disk of the guest, with ext4 in it. Numbered records are appended to a file there; once
-/// fsync has returned, the number goes to the host, past the guest's cache too. Another file is written
-/// without fsync all the while, so that the cut comes into the middle of writes.
+/// A volume with ext4 on a disk of the guest. Numbered records are appended to a file in it; when fsync has
+/// returned, the number is reported to the host, also bypassing the guest's cache. Meanwhile another file is
+/// written without fsync, so that the power cut comes in the middle of writes.
 const SCRIPT: &str = r#"
 mkdir /run/disk /run/volume
 if [ "$place" = file ]; then
@@ -46,7 +46,7 @@ while :; do
 done
 "#;
 
-/// A volume, and where it lies.
+/// A volume and its location.
 struct Case {
     place: &'static str,
     options: &'static str,
@@ -54,7 +54,8 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    // Nothing is filled: blocks are allocated as the volume is written, which only a flush makes last.
+    // The volume is not filled, so blocks are allocated when they are written, and only a flush makes that
+    // permanent.
     Case { place: "file", options: "--format luks2 --unlock-time 1ms", unlock: "" },
     Case {
         place: "file",
@@ -65,7 +66,8 @@ const CASES: &[Case] = &[
     Case { place: "device", options: "--format luks2 --unlock-time 1ms", unlock: "" },
 ];
 
-/// The cases of this run, each with its seed. Of the quick ones the first lies in a file and the last on a device.
+/// The cases of this run, each with its seed. In the quick tier the first one is in a file and the last one on a
+/// device.
 fn cases() -> Box<dyn Iterator<Item = (&'static Case, u64)>> {
     if cryptbench_prove::is_asked() {
         let case = |seed: u64| (&CASES[seed as usize % CASES.len()], seed);
@@ -90,7 +92,8 @@ fn no_acknowledged_write_is_lost_in_a_power_cut() {
     }
 }
 
-/// Lets the guest write until so many records are acknowledged, and `wait` longer; how many were then.
+/// Lets the guest write until this many records are acknowledged, and for `wait` longer. Returns the number of
+/// acknowledged records at that time.
 fn cut(guest: &Guest, case: &Case, records: usize, wait: Duration) -> Option<usize> {
     let Case { place, options, unlock } = case;
     guest.bring_cryptbench();
@@ -103,7 +106,7 @@ fn cut(guest: &Guest, case: &Case, records: usize, wait: Duration) -> Option<usi
     let mut running = guest.start(&["disk"], &script);
     let acknowledged = || {
         let lines = text(&guest.read("acknowledged"));
-        // The last line may be torn.
+        // The last line may be incomplete.
         lines.split_inclusive('\n').filter(|line| line.ends_with('\n')).count()
     };
     while acknowledged() < records {
@@ -118,7 +121,7 @@ fn cut(guest: &Guest, case: &Case, records: usize, wait: Duration) -> Option<usi
     Some(acknowledged())
 }
 
-/// Both file systems are sound after their journals, and the records are there.
+/// Both file systems are intact after their journals are replayed, and the records are there.
 fn check(guest: &Guest, case: &Case, seed: u64, acknowledged: usize) {
     let what = format!("seed {seed}: {} on a {}", case.options, case.place);
     let volume = match case.place {
@@ -140,17 +143,17 @@ fn check(guest: &Guest, case: &Case, seed: u64, acknowledged: usize) {
     assert_eq!(differs, None, "{what}: first lost record of {acknowledged}");
 }
 
-/// Replays the journal; then nothing is left to mend.
+/// Replays the journal; afterwards there is nothing to repair.
 fn sound(image: &Path, what: &str) {
     for options in ["-p", "-fn"] {
         let output = Command::new("/sbin/e2fsck").arg(options).arg(image).output().unwrap();
-        // 1: replayed, or orphans of the cut removed.
+        // 1: the journal was replayed, or orphaned inodes were removed.
         let good = matches!((options, output.status.code()), (_, Some(0)) | ("-p", Some(1)));
         assert!(good, "{what}: e2fsck {options}: {}{}", text(&output.stdout), text(&output.stderr));
     }
 }
 
-/// Copies a file out of an ext4 image.
+/// Copies a file from an ext4 image.
 fn take_out(guest: &Guest, image: &str, file: &str, to: &str) {
     let command = format!("dump {file} {}", guest.path(to).display());
     let output =

@@ -1,6 +1,6 @@
-//! `cryptbench run` end to end over the systems that need a device mapper or eCryptfs, in the guest.
+//! `cryptbench run` from start to end, in the guest, with the systems that need device mapper or eCryptfs.
 //!
-//! What is correct is tested; how fast anything is in user-mode Linux says nothing, and the record says so.
+//! The test checks correctness; speeds in user-mode Linux mean nothing, and the record says so.
 
 use cryptbench_record::{ArmRole, Record};
 
@@ -40,7 +40,7 @@ queue_depth = 2
 headline = "iops"
 "#;
 
-/// eCryptfs has no direct I/O, so all go through the page cache.
+/// eCryptfs does not support direct I/O, so all arms use the page cache.
 const SCRIPT: &str = "
 ./modprobe -a encrypted-keys ecryptfs
 mkfs.ext4 -q -F -b 4096 -N 1024 -J size=8 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
@@ -84,7 +84,7 @@ fn a_run_measures_dm_crypt_truecrypt_and_ecryptfs_and_leaves_nothing() {
             );
         }
     }
-    // Each was taken down to its data at rest and brought up again.
+    // Each arm was closed down to its stored data and opened again.
     for arm in &record.plan.arms[1..] {
         let found = record.evidence.iter().find(|e| e.arm == arm.id).expect("looked at");
         assert!(found.is_verified(), "{found:?}");
@@ -97,7 +97,8 @@ fn a_run_measures_dm_crypt_truecrypt_and_ecryptfs_and_leaves_nothing() {
     let machine = record.machine.virtualisation.unwrap_or_default();
     assert!(machine.contains("user-mode Linux"), "{machine}");
     assert!(said.contains("EMULATED"), "{said}");
-    // Study C has its own systems here, LUKS in its format and cipher of then; eCryptfs keeps its own cipher.
+    // Here the systems of study C can be measured: LUKS with the format and cipher used then; eCryptfs keeps its
+    // own cipher.
     let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "LUKS (LUKS1, aes-cbc-essiv:sha256, 256 bits): measured directly, as the system dm-crypt, with aes-256-cbc-essiv",
@@ -112,11 +113,11 @@ fn a_run_measures_dm_crypt_truecrypt_and_ecryptfs_and_leaves_nothing() {
     }
 }
 
-/// What the default set takes of the guest.
+/// What the guest needs for the default set.
 const OF_CHOICES: &[(&str, &str)] =
     &[("/sbin/mkfs.ext4", "e2fsprogs"), ("/sbin/dmsetup", "dmsetup"), ("/sbin/losetup", "mount")];
 
-/// The default set; a disk with blocks of 4096 bytes; a target that lies on LUKS.
+/// The default set; a disk with blocks of 4096 bytes; a target on LUKS.
 const CHOICES: &str = "
 mkfs.ext4 -q -F -b 4096 -N 1024 -J size=8 -E lazy_itable_init=0,lazy_journal_init=0 /dev/ubda
 mkdir /run/disk /run/large /run/inner
@@ -165,7 +166,7 @@ fn the_default_run_takes_luks2_as_cryptsetup_makes_it_and_sees_a_target_that_is_
         ["plain", "plain-again", "builtin/aes-256-xts/4096", "dm-crypt/aes-256-xts"]
     );
     assert_eq!(ids.len(), 5);
-    // The guest's disk has blocks of 512 bytes, which is what cryptsetup goes by.
+    // The guest's disk has blocks of 512 bytes, and cryptsetup uses that size.
     assert_eq!(default.plan.arms[3].label, "LUKS2 AES-256-XTS 512 B");
     assert_eq!(default.plan.arms[3].data_unit, Some(512));
     let veracrypt = default.plan.left_out.iter().find(|left| left.system == "veracrypt").unwrap();
@@ -189,7 +190,8 @@ fn the_default_run_takes_luks2_as_cryptsetup_makes_it_and_sees_a_target_that_is_
     assert_eq!(inner.plan.set.as_deref(), Some(cryptbench_record::BUILTIN_ONLY));
 }
 
-/// An open LUKS2 device, measured beside the device below it; and what is refused. Hashes tell whether anything was written.
+/// An open LUKS2 device, measured together with its underlying device; and what is refused. Hashes show whether
+/// anything was written.
 const EXISTING: &str = "
 refused() { ./cryptbench run --existing \"$@\" --profile ./tiny.toml -o refused 2>&1 && exit 1 || true; }
 echo \"none: $(refused)\"

@@ -55,7 +55,7 @@ impl Arms {
                 ));
             }
             let mut arms = volumes::arms(&request.unlock)?;
-            // The earlier part of a resumed run may have had fewer of them, because of lack of time.
+            // If the earlier part of a resumed run had less time, it may have measured fewer arms.
             let earlier = request.resume.as_deref().map(|record| &record.plan);
             if let Some(plan) = earlier.or(request.like.as_deref()) {
                 arms.retain(|arm| plan.arms.iter().any(|asked| asked.id == arm.id));

@@ -29,8 +29,8 @@ pub struct InUse {
 type Tables<'a> = &'a dyn Fn(&str) -> Result<CryptTable, SystemError>;
 
 impl InUse {
-    /// The device at `asked`, or the one that holds the directory `asked`; without it the only one that is
-    /// open.
+    /// The device at `asked`, or the one that holds the directory `asked`; or, without `asked`, the only open
+    /// device.
     ///
     /// # Errors
     /// [`RunError::Target`] if there is none, if there are several, or if the underlying device cannot be read

@@ -85,7 +85,7 @@ impl Default for Processor {
 
 /// Queries everything that a run of `request` depends on.
 pub fn look(request: &Request) -> Facts {
-    // No system is set up for a pair or for volumes.
+    // A pair of targets and volumes do not need any system to be set up.
     let opens = request.profile.workloads.iter().all(|w| matches!(w.work, Work::Unlock(_)));
     let none = Selection { systems: vec!["plain".to_owned()], ..Selection::default() };
     let sets_none_up = request.selection.is_open() && (opens || !request.target.pair.is_empty());

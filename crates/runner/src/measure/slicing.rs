@@ -82,7 +82,7 @@ pub(super) fn slicing(
     slowest: f64,
 ) -> Result<Option<Slicing>, String> {
     let (Some(least), None) = (plan.slice_s, &workload.unsliced) else { return Ok(None) };
-    // No arm can be interleaved, or one completed nothing.
+    // Either no arm can be interleaved, or an arm has completed no request.
     if !slowest.is_normal() {
         return Ok(None);
     }

@@ -182,7 +182,7 @@ impl<'a> Claimed<'a> {
     /// the remedy.
     ///
     /// # Errors
-    /// [`Halt::Interrupted`] if the run is to end.
+    /// [`Halt::Interrupted`] if the run should stop.
     fn bring_candidate_up(
         &mut self,
         arms: &[ArmSpec],

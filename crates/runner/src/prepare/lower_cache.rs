@@ -20,7 +20,7 @@ const MANY: usize = 100_000;
 
 /// The underlying storage of a target.
 pub(super) enum Below {
-    /// Only a device: nothing is cached twice.
+    /// The target is only a device: nothing is cached twice.
     Nothing,
     /// The file, or the directory of all files, with the stored data.
     Stored(PathBuf),

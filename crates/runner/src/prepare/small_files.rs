@@ -31,7 +31,7 @@ const FILLED: f64 = 0.8;
 /// Share of that time that may be used for work on other files. Work that would exceed it is left out.
 const OTHERS: f64 = 0.4;
 
-/// Share of the budget that is expected to be left after set-up, as long as nothing is set up.
+/// Before anything is set up: the share of the budget that is expected to be left for measuring.
 const MEASURING: f64 = 0.6;
 
 /// Seconds that a trial takes: for a set without files, and additionally for each file.

@@ -68,10 +68,10 @@ impl Unlocker {
     /// Creates a volume for each of `arms` in `directory`. The caller has created that directory for this purpose
     /// and removes it with its contents if this process is killed. The volumes occupy about 40 MiB.
     ///
-    /// LUKS keys get the cost that takes `unlock_time` on this machine, which is measured
-    /// ([`UNLOCK_TIME`] as in cryptsetup; [`record_arms`](Self::record_arms) includes the result).
-    /// The formats of VeraCrypt and TrueCrypt define their costs. Calls `about` for each arm before
-    /// its volume is created, which can take seconds.
+    /// Measures which cost of a LUKS key takes `unlock_time` on this machine, and uses that cost ([`UNLOCK_TIME`]
+    /// as in cryptsetup; [`record_arms`](Self::record_arms) includes the result). The formats of VeraCrypt and
+    /// TrueCrypt define their costs. Calls `about` for each arm before its volume is created, which can take
+    /// seconds.
     ///
     /// # Errors
     /// [`RunError::Storage`] for the files; [`RunError::Volume`], in particular

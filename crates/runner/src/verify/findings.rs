@@ -74,9 +74,9 @@ fn unchecked(failure: Failure) -> Option<RunError> {
     }
 }
 
-/// Notes for the record in two cases. If an arm without encryption does not show the written data, the search
-/// of the other arms does not prove anything either. And an encrypting arm may store much data that is not
-/// random.
+/// Notes for the record in two cases. One is an arm without encryption whose storage does not contain the written
+/// data: then the search of the other arms does not prove anything either. The other case is an encrypting arm that
+/// stores much data that is not random.
 pub(crate) fn doubts(arms: &[Arm], evidence: &[Evidence]) -> Vec<String> {
     let of = |e: &Evidence| arms.iter().find(|a| a.id == e.arm);
     let doubt = |e: &Evidence| {

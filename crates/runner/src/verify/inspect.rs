@@ -84,7 +84,7 @@ impl Failure {
     }
 }
 
-/// Returns the error by which a long operation reports that `stop` was set.
+/// The error by which a long operation reports that `stop` was set.
 pub(super) fn go_on(stop: &AtomicBool) -> io::Result<()> {
     match stop.load(Ordering::Relaxed) {
         true => Err(io::ErrorKind::Interrupted.into()),

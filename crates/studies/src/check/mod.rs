@@ -52,8 +52,7 @@ pub enum Check {
         /// The stated factor.
         within: Band,
     },
-    /// In this share of the cells `better` is strictly better than `worse`: a higher speed, or a
-    /// shorter time.
+    /// `better` is strictly better than `worse` (a higher speed, or a shorter time) in this share of the cells.
     Better {
         /// The supposedly better numbers.
         better: Select,
@@ -110,8 +109,7 @@ pub enum Check {
         /// The pair with the supposedly smaller loss, as base and other selection.
         smaller: (Select, Select),
     },
-    /// The mean advantage of the best over the worst along a dimension is smaller for `a` than for
-    /// `b`.
+    /// The best is better than the worst along a dimension by less, on average, for `a` than for `b`.
     LessSpread {
         /// The numbers that supposedly differ little.
         a: Select,

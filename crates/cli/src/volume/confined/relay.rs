@@ -1,4 +1,4 @@
-//! Makes the output of a confined process printable, in its keeper.
+//! Runs in the keeper: makes the output of the confined process printable.
 
 use std::fs::File;
 use std::io::Read;

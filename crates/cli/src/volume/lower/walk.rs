@@ -54,7 +54,7 @@ pub struct Walk<'a> {
     doing: Doing,
     stop: &'a AtomicBool,
     pub found: Found,
-    /// Number of entries that could not be reproduced exactly.
+    /// Number of entries that could not be copied exactly.
     pub problems: u64,
     /// Whether anything was opened.
     pub has_opened: bool,

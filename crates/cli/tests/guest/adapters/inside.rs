@@ -1,4 +1,5 @@
-//! Systems set up in full and taken down, one arm after the other: as root, in the guest or here.
+//! Sets systems up completely and removes them again, one arm after the other: as root, in the guest or on this
+//! machine.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,7 +20,7 @@ use cryptbench_system::{
 const SIZE: u64 = 4 << 20;
 const TEXT: &[u8] = b"what a user wrote";
 
-/// Plain storage in the guest, for systems to build on.
+/// Plain storage in the guest, as a base for systems.
 struct Site {
     place: PathBuf,
     journal: Journal,
@@ -76,7 +77,8 @@ fn said(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// How many sectors of the containers begin with each of `what`. They are read once for all: that is slow in the guest.
+/// Counts the sectors of the containers that begin with each of `what`. Reads each container only once, because
+/// reading is slow in the guest.
 fn sectors_that_show<const N: usize>(place: &Path, what: [&[u8]; N]) -> [usize; N] {
     let containers = fs::read_dir(place).unwrap().flatten().map(|entry| entry.path());
     let mut found = [0; N];
@@ -119,7 +121,8 @@ fn sets_every_arm_up() {
         let directory = prepared.directory.clone();
         prepared.destroy().unwrap_or_else(|e| panic!("{}: {e}", arm.id));
         assert!(!directory.exists(), "{}", arm.id);
-        // In the guest the script looks at all there is; elsewhere others have theirs.
+        // In the guest, the script checks everything; on this machine, other programs may have devices of their
+        // own.
         assert!(!said("dmsetup", &["ls"]).contains("cryptbench-run"), "{}", arm.id);
         let place = site.place.to_str().unwrap();
         assert!(!said("losetup", &["-a"]).contains(place), "{}", arm.id);
@@ -127,7 +130,7 @@ fn sets_every_arm_up() {
     }
 }
 
-/// Whether this arm was set up before in this guest: several lines of settings have the same null layers.
+/// Whether this arm was already set up in this guest: several lines of settings have the same null layers.
 fn was_checked(arm: &ArmSpec) -> bool {
     let Some(list) = std::env::var_os("CHECKED") else { return false };
     let known = fs::read_to_string(&list).unwrap_or_default();
@@ -138,7 +141,7 @@ fn was_checked(arm: &ArmSpec) -> bool {
     false
 }
 
-/// Taken down to its container and brought up again, it has what it had.
+/// Closes the arm down to its container and opens it again: its contents must be the same.
 fn closes(arm: &ArmSpec, prepared: &mut PreparedArm) {
     let id = &arm.id;
     let closed = prepared.close().unwrap_or_else(|e| panic!("{id}: {e}"));
@@ -164,7 +167,7 @@ fn check(arm: &ArmSpec, prepared: &PreparedArm, place: &Path) {
     drop(made);
     rustix::fs::sync();
     assert_eq!(fs::read(&file).unwrap(), text, "{id}");
-    // Below, nothing of it shows; the null layers prove that it would be found.
+    // The stored data must not contain the plaintext. The null layers prove that the search would find it.
     let what = [&MARKER[..], TEXT];
     for (shown, what) in sectors_that_show(place, what).into_iter().zip(what) {
         assert_eq!(shown == 0, encrypted, "{id}: {shown} sectors show {what:?}");
@@ -177,7 +180,8 @@ fn check(arm: &ArmSpec, prepared: &PreparedArm, place: &Path) {
     }
 }
 
-/// VeraCrypt left it to the kernel, as it was asked to, and the kernel's driver is named.
+/// The settings leave encryption to the kernel: VeraCrypt must have done so, and the record must name the kernel's
+/// driver.
 fn kernel_encrypts(arm: &ArmSpec, prepared: &PreparedArm) {
     let id = &arm.id;
     assert_eq!(arm.settings["kernel-crypto"], "yes", "{id}");
@@ -190,7 +194,7 @@ fn kernel_encrypts(arm: &ArmSpec, prepared: &PreparedArm) {
     assert!(driver.is_some_and(|driver| driver.contains("xts")), "{id}");
 }
 
-/// What the I/O target was filled with is read through it, sector by sector.
+/// Everything that the I/O target was filled with can be read through it, sector by sector.
 fn filled(prepared: &PreparedArm, id: &str) {
     assert_eq!(prepared.io_target.extent.len, SIZE, "{id}");
     let mut data = cryptbench_blockdev::AlignedBuf::zeroed(1 << 20);
@@ -199,7 +203,7 @@ fn filled(prepared: &PreparedArm, id: &str) {
     assert!(data.chunks(512).all(|sector| sector.starts_with(&MARKER)), "{id}");
 }
 
-/// The kernel's table has what the settings say, and not what they do not.
+/// The kernel's table contains the chosen settings and no others.
 fn kernel_has_what_was_chosen(arm: &ArmSpec, table: &str) {
     let set = |setting: &str| arm.settings.get(setting).map_or("", String::as_str);
     let queues = set("workqueues");
@@ -226,7 +230,7 @@ fn kernel_has_what_was_chosen(arm: &ArmSpec, table: &str) {
 fn fails_as_a_whole() {
     let program = std::env::var("PROGRAM").unwrap();
     let mut site = Site::new();
-    // dm-linear is dmsetup's, the rest is cryptsetup's.
+    // dmsetup sets up dm-linear, cryptsetup everything else.
     let role = if program == "dmsetup" { Role::NullLayer } else { Role::Encrypted };
     let arm = arms().into_iter().find(|arm| arm.role == role).unwrap();
     let error = site.provision(&arm).err().expect("a program of it fails").to_string();

@@ -37,7 +37,7 @@ pub(super) enum Model {
     InPieces,
     /// A slower region of the device.
     Elsewhere,
-    /// Pieces in series with the cipher, in such a region.
+    /// As above, but the pieces are encrypted and transferred one after the other.
     InPiecesElsewhere,
 }
 
