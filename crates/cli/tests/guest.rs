@@ -1,5 +1,5 @@
-//! Volumes between cryptbench and a real dm-crypt, systems on a device mapper, and power cuts, in user-mode
-//! Linux; volumes as disks of ublk under a distribution's kernel.
+//! Volumes exchanged between cryptbench and a real dm-crypt, systems on device mapper, and power cuts, in user-mode
+//! Linux; volumes as ublk disks under a distribution's kernel.
 
 #[path = "guest/adapters.rs"]
 mod adapters;

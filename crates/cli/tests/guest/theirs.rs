@@ -1,22 +1,22 @@
-//! What cryptsetup and tcplay create, cryptbench opens.
+//! cryptbench opens what cryptsetup and tcplay create.
 
 use crate::machine::{Guest, first_difference, noise, of_tier};
 
-/// A volume that the guest makes on `$D`, and how each side opens it.
+/// A volume that the guest creates on `$D`, and how each side opens it.
 struct Theirs {
     name: &'static str,
     megabytes: u64,
-    /// How it is made.
+    /// How it is created.
     make: String,
     /// How the guest opens it as /dev/mapper/x, with the passphrase on standard input.
     theirs: String,
-    /// The passphrase's file.
+    /// The file with the passphrase.
     secret: &'static str,
-    /// Each of these opens it for cryptbench.
+    /// cryptbench can open it in each of these ways.
     ours: Vec<&'static str>,
 }
 
-/// A LUKS volume of cryptsetup's with these options, cheap to unlock.
+/// A LUKS volume that cryptsetup creates with these options; unlocking it takes little time.
 fn luks(name: &'static str, options: &str) -> Theirs {
     let (version, megabytes) = if name.starts_with("luks1") { ("luks1", 4) } else { ("luks2", 20) };
     let cost = if options.contains("--pbkdf argon2") {
@@ -81,7 +81,7 @@ cryptsetup luksRemoveKey $D old";
     all
 }
 
-/// Ciphers, modes and IV generators that few volumes have.
+/// Ciphers, modes and IV generators that are rarely used.
 fn rare_luks() -> Vec<Theirs> {
     vec![
         luks("luks1-adiantum-12", "--cipher xchacha12,aes-adiantum-plain64 --key-size 256"),
@@ -121,15 +121,15 @@ fn rare_luks() -> Vec<Theirs> {
     ]
 }
 
-/// One whose keyslots need room.
+/// The same for a volume whose keyslots need more space.
 fn large(theirs: Theirs, megabytes: u64) -> Theirs {
     Theirs { megabytes, ..theirs }
 }
 
-/// LUKS1 without encryption, which cryptsetup opens with the empty passphrase only.
+/// LUKS1 without encryption. cryptsetup opens it only with the empty passphrase.
 fn in_the_clear() -> Theirs {
     let null = luks("luks1-cipher-null", "--cipher cipher_null-ecb --key-size 128");
-    // Were it opened here, it could not be opened again.
+    // If this command opened the volume, the volume could not be opened again.
     let refused = "cryptsetup open --key-file old $D x || true";
     Theirs {
         make: format!("{}\n{refused}", null.make.replace("$D old", "$D empty")),
@@ -140,7 +140,8 @@ fn in_the_clear() -> Theirs {
     }
 }
 
-/// A TrueCrypt volume of tcplay's. The PRF is named: trying all would take the guest 7 s for each volume.
+/// A TrueCrypt volume that tcplay creates. The PRF is named, because trying all of them would take the guest 7 s
+/// for each volume.
 fn tcplay(name: &'static str, cipher: &str, prf: &str) -> Theirs {
     created(name, &format!("-b {cipher} -a {prf}"), ONCE, prf)
 }
@@ -157,12 +158,12 @@ fn created(name: &'static str, options: &str, answers: &str, prf: &str) -> Their
     }
 }
 
-/// What tcplay asks as it creates.
+/// The questions that tcplay asks when it creates a volume.
 const ONCE: &str = "'phrase: ' old 'phrase: ' old";
 const WITH_HIDDEN: &str =
     "'phrase: ' old 'phrase: ' old 'volume: ' new 'phrase: ' new '127M): ' 1M";
 
-/// An outer and a hidden volume, to be opened with the PRF of either.
+/// An outer and a hidden volume. Either is opened with its own PRF.
 fn with_hidden(name: &'static str, prf: &str) -> Theirs {
     let options = "-g -b SERPENT-256-XTS -a SHA512 -y TWOFISH-256-XTS,AES-256-XTS -x whirlpool";
     created(name, options, WITH_HIDDEN, prf)
@@ -243,7 +244,7 @@ fn we_read_the_truecrypt_volumes_of_tcplay() {
     from_the_kernel(&guest, &of_tier(all_tcplay(), |theirs| theirs.name, &quick));
 }
 
-/// The functions of the guest's script.
+/// Functions of the guest's script.
 const SCRIPT: &str = r#"
 # answer PROMPT FILE ... -- PROGRAM ...: gives the content of each file, or the word where there is no such
 # file, once the program has printed the prompt. tcplay wants its lines one by one, each in a read of its own.

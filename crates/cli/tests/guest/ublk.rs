@@ -1,5 +1,5 @@
-//! Volumes mounted from disks of ublk, and runs that measure one: what is written is there, and nothing is left of a disk that
-//! is unmounted, or whose server or keeper was killed.
+//! Volumes mounted as ublk disks, and runs that measure one: what was written is there, and nothing is left of a
+//! disk after it is unmounted or after its server or keeper is killed.
 
 use std::fs;
 use std::path::Path;
@@ -112,7 +112,7 @@ fn a_volume_is_a_disk_of_ublk() {
         ));
     }
     let said = guest.boot(&["a", "b"], SCRIPT);
-    // What the guest wrote through its disk, the volume itself holds.
+    // The volume contains what the guest wrote through its disk.
     fs::write(guest.path("plain"), volume("dump a - --passphrase-file secret")).unwrap();
     let file = |name: &str| {
         let (cat, plain) = (format!("cat {name}"), guest.path("plain"));
@@ -126,7 +126,8 @@ fn a_volume_is_a_disk_of_ublk() {
     assert_eq!(text(&ours.stdout).split(' ').next(), sum.split(' ').next());
 }
 
-/// A run whose own mount is a disk, one by another way, and one that is killed at several moments.
+/// One run whose own mount is a ublk disk, one with another kind of mount, and one that is killed at several
+/// moments.
 const RUN: &str = r#"
 step() { echo "step: $*"; }
 comes() { n=0; until eval "$1"; do n=$((n + 1)); [ $n -lt 1200 ] || { echo "not: $1"; false; }; sleep 0.1; done; }
@@ -233,7 +234,7 @@ fn a_run_has_its_mount_as_a_disk_and_leaves_none_when_it_is_killed() {
         &RUN.replace("AFTER", after),
     );
     let ways = |which: &str| said.lines().find_map(|line| line.strip_prefix(which)).unwrap().trim();
-    // Of the cipher and of the pass-through.
+    // One for the cipher and one for the pass-through.
     assert_eq!(ways("first: "), r#"2 "transport": "ublk""#);
     assert_eq!(ways("second: "), r#"2 "transport": "fuse""#);
     let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,27 +1,27 @@
-//! A library preloaded into user-mode Linux, which lets it run on processors with large registers.
+//! A library preloaded into user-mode Linux so that it runs on CPUs with large registers.
 //!
-//! User-mode Linux before 6.13 keeps the extended registers of its processes in a buffer of fixed size,
-//! without room for AMX's tiles. Where the processor has them, the host's kernel refuses to take the short
-//! buffer back with EFAULT, and the guest panics as its first process starts: "ptrace set fp regs failed,
-//! errno = 14". Here `ptrace` completes the buffer with the tiles as they are, which no guest touches.
+//! Before version 6.13, user-mode Linux keeps the extended registers of its processes in a buffer of fixed size,
+//! which has no room for AMX's tiles. On CPUs that have these, the host's kernel rejects the short buffer with
+//! EFAULT, and the guest panics when its first process starts: "ptrace set fp regs failed, errno = 14". This
+//! `ptrace` adds the tiles to the buffer unchanged; no guest uses them.
 //!
-//! The harness compiles this file by itself, as a C library without a crate.
+//! The test harness compiles this file separately, as a C library without a crate.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr::copy_nonoverlapping;
 
 const PTRACE: c_long = 101;
-/// The requests that return a word: PEEKTEXT, PEEKDATA, PEEKUSER.
+/// The requests that return a word: PEEKTEXT, PEEKDATA and PEEKUSER.
 const PEEKS: std::ops::RangeInclusive<c_long> = 1..=3;
 const GETREGSET: c_long = 0x4204;
 const SETREGSET: c_long = 0x4205;
 const X86_XSTATE: usize = 0x202;
 const BAD_ADDRESS: c_int = 14;
 
-/// More than any processor has: 10752 bytes with AMX.
+/// More than the registers of any CPU need: 10752 bytes with AMX.
 const ROOM: usize = 64 << 10;
 
-/// Not on the stack, which is one page in some of the callers. Only the guest's one kernel thread gets here.
+/// Not on the stack, because some callers have a stack of one page. Only the guest's single kernel thread uses it.
 static mut WHOLE: [u8; ROOM] = [0; ROOM];
 
 #[repr(C)]
@@ -35,11 +35,11 @@ unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
 }
 
-/// The C library's, except that a short set of extended registers is completed.
+/// Replaces the function of the C library; it completes short sets of extended registers.
 ///
 /// # Safety
 ///
-/// As ptrace(2).
+/// Those of ptrace(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptrace(
     request: c_long,
@@ -55,14 +55,14 @@ pub unsafe extern "C" fn ptrace(
     }
     // SAFETY: the caller's own arguments.
     let result = unsafe { syscall(PTRACE, request, process, address, data) };
-    // SAFETY: the C library's own place for it.
+    // SAFETY: the C library's location of `errno`.
     let refused = result == -1 && unsafe { *__errno_location() } == BAD_ADDRESS;
     if !refused || request != SETREGSET || address != X86_XSTATE {
         return result;
     }
     let mut vector = Vector { base: (&raw mut WHOLE).cast(), len: ROOM };
     let all = &raw mut vector;
-    // SAFETY: the caller's `data` is a vector for this request; the buffer has room for all there is.
+    // SAFETY: the caller's `data` is a vector for this request, and the buffer is large enough for all registers.
     unsafe {
         if syscall(PTRACE, GETREGSET, process, X86_XSTATE, all) != 0 {
             return -1;

@@ -1,4 +1,5 @@
-//! What root measures for somebody who asked with sudo belongs to that user, and the user gains nothing by it.
+//! What root measures for a user who called sudo belongs to that user, and gives that user no additional
+//! privileges.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -7,11 +8,11 @@ use std::process::Output;
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// A user that no machine has, and a group.
+/// A user and a group that exist on no machine.
 const USER: u32 = 1_234_567;
 const GROUP: u32 = 1_234_568;
 
-/// A directory of the user's where others can go through; none without root.
+/// A directory of that user with access for others; `None` without root.
 fn home() -> Option<tempfile::TempDir> {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
@@ -51,7 +52,7 @@ fn the_files_of_a_run_are_the_users() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     theirs(&out);
     assert_eq!(owner(&home.path().join("new")), (USER, GROUP));
-    // A user without a home has a private directory among the temporary files.
+    // A user without a home directory gets a private directory among the temporary files.
     let last = PathBuf::from(format!("/tmp/cryptbench-{USER}"));
     let _ = fs::remove_dir_all(&last);
     let done = asked(&s, &[]);

@@ -1,4 +1,5 @@
-//! `doctor` and `--dry-run` refuse a directory where `run` does and nowhere else: a disk as desktops mount it, and hostile ones.
+//! `doctor` and `--dry-run` refuse exactly the directories that `run` refuses: disks as desktops mount them, and
+//! hostile directories.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -8,10 +9,10 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::disk::{Mount, did};
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// A user that no machine has.
+/// A user that exists on no machine.
 const USER: u32 = 12_345;
 
-/// Files that are opened by their names, so that somebody else could put others in their place.
+/// Files that are opened by name, so that another user could replace them.
 const FILES: &str = r#"
 name = "named"
 description = "A few files."
@@ -34,26 +35,26 @@ struct Case {
     above: (u32, u32),
     disk: (u32, u32),
     as_root: bool,
-    /// Whether a run goes through, where others could rename only if it does not.
+    /// Whether a run succeeds. If others can rename files there, it must not.
     may_run: bool,
 }
 
-/// Owner and mode of the directory above, of the disk, and who runs.
+/// Owner and mode of the parent directory and of the disk, and whether root runs.
 fn cases() -> Vec<Case> {
     let case = |above, disk, as_root, may_run| Case { above, disk, as_root, may_run };
     vec![
-        // As udisks mounts for the user, here without an access list.
+        // As udisks mounts it for the user, but without an access control list.
         case((USER, 0o700), (USER, 0o777), false, true),
         case((USER, 0o750), (USER, 0o777), false, true),
         case((USER, 0o700), (0, 0o777), false, true),
-        // Everybody gets there.
+        // Everybody has access.
         case((0, 0o755), (USER, 0o777), false, false),
         case((USER, 0o777), (USER, 0o755), false, false),
         case((0, 0o755), (USER, 0o755), false, true),
-        // Nothing can be written.
+        // Not writable.
         case((0, 0o755), (0, 0o755), false, false),
         case((0, 0o755), (USER, 0o555), false, false),
-        // Root keeps its files in a private directory wherever somebody else gets.
+        // If another user has access, root keeps its files in a private directory.
         case((0, 0o755), (USER, 0o777), true, true),
         case((USER, 0o750), (USER, 0o777), true, true),
         case((0, 0o700), (USER, 0o777), true, true),
@@ -81,7 +82,7 @@ impl Bench {
         Self { s, profile }
     }
 
-    /// Exit code and words of a command of this user.
+    /// Exit code and output of a command run by this user.
     fn said(&self, args: &[&str], as_root: bool) -> (Option<i32>, String) {
         let mut command = self.s.command(args);
         let home = self.s.target().parent().unwrap().join("home");
@@ -93,7 +94,7 @@ impl Bench {
         (done.status.code(), self.s.without_place(&text(&done.stderr)))
     }
 
-    /// Whether a run of files goes through in `disk`, after doctor and the dry run said the same.
+    /// Whether a run with files succeeds in `disk`, after checking that doctor and the dry run predict the same.
     fn runs(&self, disk: &Path, as_root: bool) -> bool {
         let (disk, profile) = (disk.to_str().unwrap(), self.profile.to_str().unwrap());
         let run = ["run", disk, "--systems", "plain", "--profile", profile, "--quiet"];
@@ -150,10 +151,10 @@ fn a_view_of_the_kernel_is_no_disk() {
     }
 }
 
-/// A file system that keeps no permissions, mounted as udisks does for a user.
+/// A file system without permissions, mounted as udisks mounts it for a user.
 struct Stick {
     mkfs: &'static [&'static str],
-    /// The kernel's driver, or a program's.
+    /// The kernel's driver, or that of a program.
     types: &'static [&'static str],
 }
 
@@ -195,12 +196,12 @@ fn a_usb_stick_is_measured_by_the_user_who_had_it_mounted() {
         let Some(mounted) = plugged_in(stick, &image, &disk, "000") else { continue };
         set(&above, (USER, 0o750));
         assert!(bench.runs(&disk, false), "the user");
-        // Others get there and could rename, and root cannot keep a directory to itself.
+        // Others have access and could rename files, and root cannot make a directory private.
         assert!(!bench.runs(&disk, true), "root");
         set(&above, (0, 0o700));
         assert!(bench.runs(&disk, true), "root, where nobody else gets");
         drop(mounted);
-        // Everything is the user's alone.
+        // Everything belongs only to the user.
         let Some(mounted) = plugged_in(stick, &image, &disk, "077") else { continue };
         set(&above, (USER, 0o750));
         assert!(bench.runs(&disk, false), "the user alone");

@@ -1,4 +1,5 @@
-//! Devices that fail below a mounted volume: who works in it is told, unmounting goes, and nothing is left.
+//! Devices that fail under a mounted volume: programs that use it get errors, it can be unmounted, and nothing is
+//! left behind.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -30,7 +31,7 @@ enum Fault {
     Hanging,
 }
 
-/// Memory that fails when told to. With `error` broken it says of every failure that all went well.
+/// Memory that fails on request. With `error` broken it reports success for every failure.
 struct Faulty {
     memory: MemoryDevice,
     fault: AtomicU8,
@@ -91,7 +92,7 @@ impl BlockDevice for Faulty {
     }
 }
 
-/// A volume on a device that can fail, and where it is mounted.
+/// A volume on a device that can fail, and its mount point.
 struct Bench {
     sandbox: Sandbox,
     device: Arc<Faulty>,
@@ -100,7 +101,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// `None`, said as skipped, where nothing can be mounted.
+    /// If nothing can be mounted, prints that the test is skipped and returns `None`.
     fn new(format: &str) -> Option<Self> {
         let device = Arc::new(Faulty {
             memory: MemoryDevice::new(vec![0; SIZE]),
@@ -128,7 +129,7 @@ impl Bench {
             _ => ["--unlock-time", "1ms"],
         });
         bench.ok(&args);
-        // The device takes the volume over.
+        // Moves the volume to the device.
         let made = fs::read(&volume).unwrap();
         bench.device.memory.write_at(0, &made).unwrap();
         fs::remove_file(&volume).unwrap();
@@ -165,7 +166,7 @@ impl Bench {
         File::options().read(true).write(true).open(name).unwrap()
     }
 
-    /// Unmounts, and finds nothing left: no mount, no journal, no server.
+    /// Unmounts and checks that nothing is left: no mount, no journal, no server.
     fn leaves_nothing(&self) {
         self.ok(&["umount", "mnt"]);
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -187,14 +188,14 @@ impl Drop for Bench {
     }
 }
 
-/// What a program in the volume meets: it writes, has it flushed, and reads.
+/// What a program that uses the volume gets when it writes, flushes and reads.
 fn work(file: &File, random: &mut Random) -> Vec<io::Result<()>> {
     let mut data = vec![0; 4096 * (1 + random.below(20))];
     random.fill(&mut data);
     let at = 4096 * random.below(100) as u64;
     let written = file.write_all_at(&data, at);
     let flushed = file.sync_all();
-    // Elsewhere, where nothing is in memory yet.
+    // Another part, which is not cached yet.
     let elsewhere = (1 << 20) + 4096 * random.below(400) as u64;
     let read = file.read_exact_at(&mut data[..4096], elsewhere);
     vec![written, flushed, read]
@@ -218,7 +219,7 @@ fn who_works_in_a_volume_is_told_of_the_devices_errors() {
         let mut random = Random::new(seed);
         let format = *random.one_of(&["veracrypt", "luks1", "luks2"]);
         for fault in faults {
-            // A new device each time: one whose flush has failed once is not trusted again.
+            // A new device each time, because a device is no longer trusted after a failed flush.
             let Some(bench) = Bench::new(format) else { return };
             let when = format!("{format}, seed {seed}, {fault:?}");
             let file = bench.mount(format);
@@ -262,7 +263,7 @@ fn a_device_that_fails_while_it_is_opened_is_an_error_with_a_code() {
                 let output = bench.volume(args);
                 let said = text(&output.stderr);
                 let code = output.status.code();
-                // `info` says of each part that it cannot read why, and goes on.
+                // `info` prints why it cannot read a part, and continues.
                 let told = match args[0] {
                     "info" => code == Some(0) && text(&output.stdout).contains("unreadable"),
                     _ => matches!(code, Some(3..=5)) && said.matches(": ").count() > 1,
@@ -310,7 +311,7 @@ fn a_device_that_hangs_holds_nobody_who_unmounts_and_goes_on_afterwards() {
     }
 }
 
-/// A container that somebody cuts short while it is mounted, and one on a disk that is full.
+/// A container that another program truncates while it is mounted, and a container on a full disk.
 #[test]
 fn containers_that_end_early_or_find_the_disk_full() {
     for seed in cryptbench_prove::seeds(1) {
@@ -322,7 +323,7 @@ fn containers_that_end_early_or_find_the_disk_full() {
             else {
                 return;
             };
-            // Copied with holes: there is room for the header and little more.
+            // A sparse copy: the disk has space for the header and little more.
             let container = small.join("c");
             let name = container.display().to_string();
             fs::write(bench.path("v2"), bench.device.memory.contents()).unwrap();

@@ -1,4 +1,5 @@
-//! `cryptbench report --bundle`: the archive is unpacked, its checksums hold, and its tables follow from its record.
+//! `cryptbench report --bundle`: the archive can be unpacked, its checksums are right, and its tables match its
+//! record.
 
 use std::collections::BTreeMap;
 use std::fs;

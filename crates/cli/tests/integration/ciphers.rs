@@ -1,9 +1,9 @@
-//! `cryptbench ciphers` through the binary: every form of its answer, and what it refuses.
+//! `cryptbench ciphers` through the binary: every output format, and what it refuses.
 
 use crate::sandbox::{Sandbox, skipped, text};
 use serde_json::Value;
 
-/// One fast cipher, as briefly as can be.
+/// One fast cipher, measured as briefly as possible.
 const BRIEF: [&str; 5] = ["ciphers", "--cipher", "aes-256-xts", "--seconds", "1"];
 
 fn brief<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -98,7 +98,7 @@ fn one_cipher_by_size_fits_a_screen() {
     for expected in ["AES-256-XTS", "512 bytes", "64 KiB", "64 MiB", "4096 B*"] {
         assert!(shown.contains(expected), "no {expected:?} in:\n{shown}");
     }
-    // A sector is one request of 512 bytes, but no whole number of 4096.
+    // A sector is one request of 512 bytes, but not a multiple of 4096.
     let list: Vec<Value> =
         serde_json::from_str(&answer(&s, &[&by_size[..], &["--json"]].concat())).unwrap();
     let has = |unit: u64, bytes: u64| {
@@ -142,7 +142,7 @@ fn the_kernel_tier_can_be_limited_and_is_named() {
         serde_json::from_str(&soft(&[&["--json"][..], &small].concat())).unwrap();
     assert_eq!(list[0]["tier"], "soft");
     assert!(soft(&["--list"]).contains("instruction-set tier in use: soft"));
-    // What programs had once is measured if it is named, and encrypts no volume.
+    // Ciphers of old programs are measured if they are named, but encrypt no volume.
     let history = soft(&[
         "--cipher",
         "blowfish-448-cbc,3DES-168-cbc,aes-192-xts",

@@ -1,4 +1,4 @@
-//! `cryptbench compare` through the binary: foreign results, records, both, and what is refused.
+//! `cryptbench compare` through the binary: results of other programs, records, both, and what is refused.
 
 use std::path::Path;
 
@@ -19,11 +19,11 @@ fn compare(s: &Sandbox, args: &[&str]) -> String {
         let path = line.contains("fixtures") || line.contains("/tmp");
         assert!(path || line.chars().count() <= 80, "wider than 80 columns: {line}");
     }
-    // Wrapped as the width has it.
+    // Undoes the wrapping, which depends on the width.
     if table { out.split_whitespace().collect::<Vec<_>>().join(" ") } else { out }
 }
 
-/// What `compare` says that refuses these, without the place of the fixtures.
+/// The message with which `compare` refuses these arguments, without the path of the fixtures.
 fn refused(s: &Sandbox, args: &[&str]) -> String {
     s.refused(&[&["compare"], args].concat()).replace(&fixture(""), "FIXTURES")
 }
@@ -50,7 +50,7 @@ fn series_of_every_foreign_format() {
         assert_eq!(iozone, name == "iozone/", "{out}");
         assert_eq!(out.contains("to see 194 more"), name == "iozone/", "{out}");
     }
-    // Study B's log, of plain storage first: two files or one.
+    // Study B's log, plain storage first, as two files or as one.
     let [plain, encrypted, both] =
         ["plain", "encrypted", "both"].map(|n| fixture(&format!("dd/study-b/{n}.log")));
     for logs in [&[plain.as_str(), &encrypted][..], &[&both]] {
@@ -84,7 +84,7 @@ fn json_and_csv_have_every_cell() {
     let cell = &json["cells"][0];
     assert_eq!(row[1], cell["name"].as_str().unwrap());
     assert_eq!(row[16], cell["ratio"].to_string());
-    // The mean of the three runs, as study C has it.
+    // The mean of the three runs, as in study C.
     let values = cell["a"]["values"].as_array().unwrap();
     let mean = values.iter().map(|v| v.as_f64().unwrap()).sum::<f64>() / 3.0;
     assert!((row[12].parse::<f64>().unwrap() / mean - 1.0).abs() < 1e-12);
@@ -110,13 +110,13 @@ fn two_records_and_a_record_beside_foreign_results() {
     ] {
         assert!(out.contains(part), "{part} is not in {out}");
     }
-    // Shares come before raw speeds, and both after the answer.
+    // Shares come before absolute speeds, and both after the answer.
     let at = |part: &str| out.find(part).unwrap();
     assert!(at("A and B") < at("cryptbench record"), "{out}");
     assert!(at("% of plain speed. Each record") < at("Raw speeds: the mean"), "{out}");
-    // Identifiers and labels are for programs.
+    // Identifiers and labels are only meant for programs.
     assert!(!out.contains("QD32") && !out.contains("builtin/"), "{out}");
-    // The same machine in the same state: nothing but what the runs chose by themselves differs.
+    // The same machine in the same state: only the choices that the runs made themselves differ.
     assert!(!out.contains("processor "), "{out}");
     let json: Value = serde_json::from_str(&compare(&s, &[&one, &one, "--json"])).unwrap();
     for cell in json["cells"].as_array().unwrap() {
@@ -124,13 +124,13 @@ fn two_records_and_a_record_beside_foreign_results() {
     }
     assert_eq!(json["differences"].as_array().map(Vec::len), Some(0));
     assert_eq!(json["answer"][0].as_str(), Some("A and B are the same run."));
-    // Arms of one's choice, by identifier.
+    // Arms chosen by identifier.
     let json: Value = serde_json::from_str(&compare(
         &s,
         &[&one, &two, "--arm", "plain", "--arm", "builtin/aes-256-xts/512", "--json"],
     ))
     .unwrap();
-    // Of eight workloads: so short a run may lack one on a busy machine.
+    // There are eight workloads; on a busy machine such a short run may lack one.
     assert!((7..=8).contains(&json["cells"].as_array().unwrap().len()), "{json}");
     assert!(json["costs"].as_array().unwrap().is_empty());
     let cdm = fixture("diskmark/cdm7.txt");
@@ -139,7 +139,7 @@ fn two_records_and_a_record_beside_foreign_results() {
         assert!(beside.contains(part), "{part} is not in {beside}");
     }
     let mut said = refused(&s, &[&one, &two, "--arm", "nothing"]);
-    // A run that measured other systems beside is not mixed with it, unless its arm is named.
+    // A run that also measured other systems is not mixed with it unless its arm is named.
     let other = s.out().join("other.json");
     let mut record = cryptbench_record::read(two.as_ref()).unwrap();
     record.plan.set = Some("default/gocryptfs".to_owned());
@@ -153,7 +153,7 @@ fn two_records_and_a_record_beside_foreign_results() {
     insta::assert_snapshot!(said);
 }
 
-/// The same choices, workloads and seed as a record, and what came of it.
+/// A run with the same choices, workloads and seed as a record, and the comparison of both.
 #[test]
 fn a_run_like_another_says_whether_it_reproduces_it() {
     let s = Sandbox::new();
@@ -181,7 +181,7 @@ fn a_run_like_another_says_whether_it_reproduces_it() {
         arms.chain(plan.workloads.iter().map(|w| w.id.clone())).collect::<Vec<_>>()
     };
     assert_eq!((ids(&a), a.seed, a.max_pairs), (ids(&b), b.seed, b.max_pairs));
-    // A study's tables again, and a report's, for LaTeX; a record of another profile has none.
+    // The tables of a study and of a report for LaTeX; a record of another profile has no study tables.
     let latex = text(&s.run(&["report", &one, "--format", "latex"]).stdout);
     for part in ["\\usepackage{booktabs", "S[table-format=", "\\%", " +- "] {
         assert!(latex.contains(part), "{part} is not in {latex}");
@@ -205,7 +205,7 @@ fn what_is_not_understood_is_refused() {
     ]
     .map(|args| refused(&s, args));
     insta::assert_snapshot!(said.concat());
-    // Sets of several paths, and figures of other ways.
+    // Sets of several paths, and other estimators.
     let more = compare(
         &s,
         &[&dd, &dd, "--also-b", &fixture("dd/layered.log"), "--estimator", "trimmed-mean"],

@@ -1,5 +1,5 @@
-//! Records, logs, profiles, fio jobs, foreign results and plans of fleets, damaged at random: read or refused in bounded
-//! time and memory, and what is read can be reported.
+//! Randomly damaged records, logs, profiles, fio jobs, results of other programs and fleet plans: they are read or
+//! refused in bounded time and memory, and what can be read can be reported.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use cryptbench_load::Profile;
 use cryptbench_prove::{Random, Watch, damage_text, seeds};
 
-/// An input that takes longer hangs: the largest report takes a second in a build without optimisation.
+/// Longer than any input takes unless it hangs: the largest report takes a second in an unoptimised build.
 const LIMIT: Duration = Duration::from_secs(30);
 
 fn fixtures() -> PathBuf {
@@ -22,7 +22,7 @@ fn judge(what: &'static str, usual: u64, whole: &[Vec<u8>], judge: impl Fn(&Path
     for seed in seeds(usual) {
         let mut random = Random::new(seed);
         let damaged = damage_text(random.one_of(whole).clone().as_slice(), &mut random);
-        // Who reads bytes of a file finds them there.
+        // A file with the damaged text, for readers that need a file.
         let path = place.path().join("damaged");
         fs::write(&path, &damaged).unwrap();
         watch.judge(seed, || judge(&path, &damaged));
@@ -30,7 +30,7 @@ fn judge(what: &'static str, usual: u64, whole: &[Vec<u8>], judge: impl Fn(&Path
     }
 }
 
-/// A small record: a few trials of one of the fixtures.
+/// Small records: a few trials of each of the fixtures.
 fn small_records() -> Vec<Vec<u8>> {
     let names = ["readme.json", "builtin-only.json", "ranked.json"];
     let small = names.map(|name| {

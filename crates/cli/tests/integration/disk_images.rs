@@ -1,4 +1,5 @@
-//! Disks with partition tables of several kinds, disk images of other programs, containers that were cut, and saved headers.
+//! Disks with several kinds of partition tables, disk images of other programs, truncated containers, and saved
+//! headers.
 
 use std::fs;
 use std::io::Write as _;
@@ -49,7 +50,8 @@ impl Bench {
         (fs::read(self.path("v")).unwrap(), self.ok(&format!("dump v - {OPENED}")).stdout)
     }
 
-    /// A disk of 32 MiB that `program` partitions by what it reads; `None`, and said, without that program.
+    /// A disk of 32 MiB that `program` partitions according to `input`. If the program is missing, prints that and
+    /// returns `None`.
     fn partitioned(&self, program: &str, args: &[&str], input: &str) -> Option<()> {
         fs::File::create(self.path("disk")).unwrap().set_len(32 << 20).unwrap();
         let mut command = Command::new(program);
@@ -87,7 +89,7 @@ fn apples_map_as_parted_writes_it() {
     let line = line.unwrap_or_else(|| panic!("no {listed:?} in {info}"));
     let number = line.split_whitespace().nth(1).unwrap();
     let dump = format!("dump disk - {OPENED} --partition {number}");
-    // The volume has the rest of its partition.
+    // The volume occupies the rest of its partition.
     assert!(bench.ok(&dump).stdout.starts_with(&plain));
     bench.refused(&format!("dump disk - {OPENED}"), 5, &["(Apple)", "--partition"]);
     bench.refused(&format!("dump disk - {OPENED} --partition 9"), 2, &["no partition 9, only 1"]);
@@ -115,7 +117,7 @@ fn a_record_of_a_disk_with_sectors_of_4096_bytes() {
     }
 }
 
-/// Noise without a seed: no part of it looks like anything.
+/// Noise from a fixed seed: no part of it resembles a known format.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 1_u64;
     (0..len)
@@ -138,7 +140,7 @@ fn images_of_other_programs_say_how_they_are_converted() {
         ("e-sesparse.vmdk", false, b"\xbe\xba\xfe\xca\0\0\0\0", ["SESparse", "-f vmdk"]),
         ("f.qcow2", false, b"QFI\xfb\0\0\0\x03", ["QCOW", "qemu-img convert -f qcow2"]),
     ] {
-        // As long as no sector is.
+        // The length is not a multiple of any sector size.
         let mut bytes = noise(300_100);
         let len = bytes.len();
         let at = match (at_end, magic.len()) {
@@ -148,7 +150,7 @@ fn images_of_other_programs_say_how_they_are_converted() {
         };
         bytes[at..at + magic.len()].copy_from_slice(magic);
         fs::write(bench.path(name), &bytes).unwrap();
-        // The last two read the file directly.
+        // The last two commands read the file directly.
         for command in ["dump NAME -", "export NAME --nbd socket", "mount NAME dir"] {
             let line = format!("{} {OPENED}", command.replace("NAME", name));
             bench.refused(&line, 5, &words);
@@ -215,7 +217,8 @@ fn what_a_saved_header_would_lack_is_refused() {
     assert!(!bench.path("saved").exists());
 }
 
-/// A prompt that nobody answers leaves nothing, even after SIGKILL: the new file is made once the passphrase is there.
+/// An unanswered prompt leaves nothing behind, even after SIGKILL: the new file is only created after the
+/// passphrase is entered.
 #[test]
 fn nothing_is_there_while_a_passphrase_is_awaited() {
     let bench = Bench::new();

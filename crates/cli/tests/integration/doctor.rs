@@ -1,4 +1,4 @@
-//! `cryptbench doctor`: that it says what is so, in any width, and ends with the code that a run would.
+//! `cryptbench doctor`: its output is correct at every width, and its exit code is the one that a run would have.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
@@ -64,7 +64,7 @@ fn what_lacks_comes_with_what_to_do() {
 #[test]
 fn the_command_has_every_package_that_a_remedy_asks_for() {
     let sandbox = Sandbox::new();
-    // What is found by PATH alone is missing then, and its remedy is among those that are looked at.
+    // Everything that is only found through PATH is then missing, and the remedy is checked here.
     let done = sandbox.command(&["doctor", "--json"]).env("PATH", "/nonexistent").output().unwrap();
     let report = json(&done);
     let command = report["install"]["command"].as_str().unwrap_or_default();
@@ -73,7 +73,7 @@ fn the_command_has_every_package_that_a_remedy_asks_for() {
     let systems = sections.iter().find(|s| s["title"] == "Systems").unwrap();
     let mut asked = 0;
     for finding in systems["findings"].as_array().unwrap() {
-        // With their packages they still cannot be measured without a pool of the user's.
+        // Even with their packages, these cannot be measured without a pool that the user has created.
         if finding["name"] == "zfs" || finding["name"] == "bcachefs" {
             continue;
         }
@@ -166,12 +166,13 @@ fn an_ordinary_user_is_told_what_takes_root() {
         return;
     }
     let sandbox = Sandbox::new();
-    // The user's own; the binary may lie below a home that is closed.
+    // A directory of that user, because the binary may be in a home directory without access for others.
     let place = tempfile::tempdir().unwrap();
     std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     std::os::unix::fs::chown(place.path(), Some(65_534), Some(65_534)).unwrap();
     let binary = place.path().join("cryptbench");
-    // By another process: a file that this one had open for writing may still be so in a child of another test.
+    // Copied by another process: a file that this process opened for writing may still be open in the child of
+    // another test.
     let copied = std::process::Command::new("cp")
         .args([env!("CARGO_BIN_EXE_cryptbench").as_ref(), binary.as_os_str()])
         .status();

@@ -1,4 +1,5 @@
-//! Each command of this program in README.md and docs/ runs as it stands there: a run as far as its plan, all else whole.
+//! Every command of this program in README.md and docs/ runs as printed: runs only up to their plan, everything
+//! else completely.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +11,7 @@ use crate::sandbox::disk::{Loop, did, images};
 use crate::sandbox::{Sandbox, text};
 use crate::transcripts::root;
 
-/// Runs are planned; what takes seconds because it measures in RAM is cut short.
+/// Runs are only planned, and measurements in RAM that take seconds are shortened.
 const SHIM: &str = r#"#!/bin/sh
 case "$1" in
 run) case " $* " in *" --dry-run "*) ;; *) set -- "$@" --dry-run ;; esac ;;
@@ -20,10 +21,10 @@ esac
 exec "$CRYPTBENCH" "$@"
 "#;
 
-/// Commands that ask for a passphrase, never end or need a fleet; their own tests run them.
+/// Commands that ask for a passphrase, never end or need a fleet. They have their own tests.
 const ELSEWHERE: [&str; 3] = ["volume ", "serve", "fleet "];
 
-/// Names that each reader has others for, the longer ones first, and what stands for them here.
+/// Names that are different for each reader, and their replacements here. Longer names come first.
 const STAND_INS: &[(&str, &str)] = &[
     ("\"/media/$USER/NAME\"", "one"),
     ("/media/me/backup", "one"),
@@ -54,7 +55,7 @@ const STAND_INS: &[(&str, &str)] = &[
     ("history remove 3", "history remove 1"),
 ];
 
-/// The reader's own files, and the fixtures that stand for them.
+/// Files that readers are assumed to have, and the fixtures used instead.
 const FILES: [(&str, &str); 7] = [
     ("record.json", "crates/cli/tests/fixtures/builtin-only.json"),
     ("plain.txt", "crates/foreign/tests/fixtures/diskmark/cdm7.txt"),
@@ -67,11 +68,12 @@ const FILES: [(&str, &str); 7] = [
 
 const JOB: &str = "[reads]\nrw=randread\nbs=4k\nsize=16m\n";
 
-/// The devices of commands for which no file will do: only devices are read in place, or asked for what they hold.
+/// The devices of commands that do not accept files, because only devices are measured read-only or checked for
+/// contents.
 const READ: &str = "/dev/sdX --read-only";
 const ERASED: &str = "/dev/sdx --destroy /dev/sdx --yes-erase";
 
-/// The commands of a page, without comments; what sets variables or redirects belongs to them.
+/// The commands of a page without comments, but with variable assignments and redirections.
 fn commands(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -87,7 +89,7 @@ fn commands(page: &str) -> Vec<String> {
         };
         let words = command.and_then(|c| c.split(" #").next()).unwrap_or_default().trim();
         let program = words.split_whitespace().find(|word| *word != "sudo" && !word.contains('='));
-        // Directories are made for what is written next.
+        // The directories are needed for later output.
         if program == Some("cryptbench") || words.starts_with("mkdir -p ") {
             found.push(words.to_owned());
         }
@@ -132,7 +134,7 @@ fn reader() -> Sandbox {
     sandbox
 }
 
-/// A result of fio, in the form of a workload of `quick`.
+/// A result of fio that matches a workload of `quick`.
 fn fio() -> String {
     let all = root().join("crates/foreign/tests/fixtures/fio/plain");
     let mut files: Vec<_> = fs::read_dir(all).unwrap().map(|f| f.unwrap().path()).collect();
@@ -140,7 +142,7 @@ fn fio() -> String {
     let text = fs::read_to_string(&files[0]).unwrap();
     let text =
         text.replace("\"128k\"", "\"1m\"").replace("\"iodepth\" : \"4\"", "\"iodepth\" : \"1\"");
-    // The size of a request is what was moved, not what was asked for.
+    // The size of a request is determined from the transferred data, not from the job's options.
     let mut result: serde_json::Value = serde_json::from_str(&text).unwrap();
     for job in result["jobs"].as_array_mut().unwrap() {
         for direction in ["read", "write"] {
@@ -151,13 +153,13 @@ fn fio() -> String {
     result.to_string()
 }
 
-/// Why the command does not work as the page has it.
+/// The reason why the command does not work as printed.
 fn fault(sandbox: &Sandbox, disk: Option<&Loop>, command: &str) -> Option<String> {
-    // What follows a pipe looks for figures, which a plan has none of.
+    // Commands after a pipe look for figures, which a plan does not have.
     let command = command.split(" | ").next().unwrap_or_default();
     let mut line = command.to_owned();
     if line.contains(READ) || line.contains(ERASED) {
-        // `Loop::new` has said why there is none.
+        // `Loop::new` has printed why there is no device.
         line = line.replace("/dev/sdX", &disk?.device).replace("/dev/sdx", &disk?.device);
     }
     let line = STAND_INS.iter().fold(line, |line, (theirs, ours)| line.replace(theirs, ours));
@@ -170,7 +172,7 @@ fn fault(sandbox: &Sandbox, disk: Option<&Loop>, command: &str) -> Option<String
     }
     let fine = match missing.is_empty() {
         true => done.status.success(),
-        // It cannot be planned, and says which system is missing.
+        // It cannot be planned, and the message names the missing system.
         false => missing.iter().any(|name| said.contains(&format!("{name} is not available here"))),
     };
     (!fine).then(|| format!("{command}: {:?}, lacking {missing:?}\n{said}", done.status.code()))
@@ -194,7 +196,7 @@ fn each_command_in_the_documents_runs() {
     documents.sort();
     let images = images();
     let disk = Loop::new(images.path(), "disk", 64);
-    // `--yes-erase` names what it holds.
+    // `--yes-erase` names the contents of the disk.
     assert!(disk.as_ref().is_none_or(|disk| did("mkfs.ext4", &["-q", "-F", &disk.device])));
     let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
     for document in documents {

@@ -1,5 +1,5 @@
-//! The process that serves a volume: what it must not be able to do, tried from within, and what is left when it or its keeper
-//! is killed.
+//! The process that serves a volume: from inside it, tries everything that it must not be able to do, and checks
+//! what is left when it or its keeper is killed.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -15,7 +15,7 @@ use crate::sandbox::{Sandbox, skipped, text};
 const OPENED: [&str; 2] = ["--passphrase-file", "secret"];
 const OWNER: u32 = 4711;
 
-/// A volume that an ordinary user owns, and a place to mount it.
+/// A volume that belongs to an ordinary user, and a mount point for it.
 struct Bench {
     sandbox: Sandbox,
 }
@@ -55,7 +55,7 @@ impl Bench {
         self.ok(&[&["mount", "v", "mnt", "--raw"], &OPENED[..]].concat());
     }
 
-    /// The processes that keep and that serve the mount.
+    /// The mount's keeper and server.
     fn processes(&self) -> (Pid, Pid) {
         let journals = self.sandbox.left_behind();
         let journal = journals.iter().find(|path| path.extension().is_some_and(|e| e == "jsonl"));
@@ -85,7 +85,7 @@ impl Bench {
     }
 }
 
-/// A test that failed leaves no mount.
+/// A failed test leaves no mount behind.
 impl Drop for Bench {
     fn drop(&mut self) {
         let _ = self.command(&["umount", "mnt"]).output();
@@ -105,7 +105,7 @@ fn has_ended(process: Pid) -> bool {
     stat.ok().is_none_or(|s| s.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z')))
 }
 
-/// What `/proc` says of each thread of a process.
+/// The status of each thread of a process, from `/proc`.
 fn threads(process: Pid) -> Vec<String> {
     let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).unwrap();
     tasks.map(|task| fs::read_to_string(task.unwrap().path().join("status")).unwrap()).collect()
@@ -121,7 +121,7 @@ fn library(place: &Path) -> Option<PathBuf> {
     compiled(place, include_str!("tries.rs"), "tries", &["--crate-type=cdylib"])
 }
 
-/// What was tried, with the number of the error.
+/// The attempts, each with its error number.
 fn answers(file: &Path) -> Vec<(String, i32)> {
     wait_until("everything was tried", || {
         fs::read_to_string(file).is_ok_and(|answers| answers.ends_with("done\n"))
@@ -136,8 +136,8 @@ fn answers(file: &Path) -> Vec<(String, i32)> {
 
 const REFUSED: i32 = 1;
 
-/// At least one process tried everything, and whatever was tried was refused. One that has answered what it was asked may be
-/// ended in the middle.
+/// At least one process tried everything, and every attempt was refused. A process that has completed its task may
+/// be killed halfway.
 fn assert_refused(answers: &[(String, i32)]) {
     for last in ["open", "io_uring"] {
         assert!(answers.iter().any(|(call, _)| call == last), "{answers:?}");
@@ -150,7 +150,7 @@ fn what_serves_a_volume_can_do_nothing_else() {
     let Some(bench) = Bench::new() else { return };
     let place = tempfile::tempdir().unwrap();
     let Some(library) = library(place.path()) else { return };
-    // In a process that may do everything, nothing of it is refused.
+    // In an unconfined process, every attempt succeeds.
     let file = place.path().join("free");
     let done = Command::new("dd")
         .args(["if=/dev/zero", "bs=512", "count=1", "conv=fdatasync", "status=none"])
@@ -186,7 +186,7 @@ fn what_serves_a_volume_can_do_nothing_else() {
         let limits =
             fs::read_to_string(format!("/proc/{}/limits", server.as_raw_nonzero())).unwrap();
         let locked = limits.lines().find(|line| line.starts_with("Max locked memory")).unwrap();
-        // CAP_IPC_LOCK (14), where root may not raise that limit.
+        // CAP_IPC_LOCK (14), if root may not raise that limit.
         let kept = if locked.contains("unlimited") { 0 } else { 1 << 14 };
         let threads = threads(server);
         assert!(threads.len() > 4, "it serves with several threads");
@@ -204,12 +204,12 @@ fn what_serves_a_volume_can_do_nothing_else() {
                 assert_eq!(has & !kept, 0, "{rights}: {status}");
             }
         }
-        // Nobody can look into it.
+        // Other processes of the user cannot read its memory.
         let memory = fs::metadata(format!("/proc/{}/mem", server.as_raw_nonzero())).unwrap();
         assert_eq!(std::os::unix::fs::MetadataExt::uid(&memory), 0);
         bench.ok(&["umount", "mnt"]);
         bench.is_gone();
-        // What is served by rings is flushed by the process itself at the end.
+        // If rings serve the requests, the process itself flushes at the end.
         let confined = answers(&file);
         assert_refused(&confined);
         assert!(!Path::new("/tmp/cryptbench-must-not-be").exists());

@@ -1,7 +1,7 @@
-//! A library preloaded into the program: the first time that a confined process flushes what it serves, it tries what it must
-//! not be able to do, and writes down what the kernel said.
+//! A library preloaded into the program. The first time that a confined process flushes its data, the library tries
+//! everything that this process must not be able to do, and writes down the kernel's answers.
 //!
-//! The test compiles this file by itself, as a C library without a crate.
+//! The test compiles this file separately, as a C library without a crate.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -44,9 +44,9 @@ unsafe extern "C" {
     -> *mut c_void;
 }
 
-/// Where the answers go; opened when the program starts, as later nothing can be.
+/// The file for the answers. It is opened when the program starts, because nothing can be opened later.
 static ANSWERS: AtomicI32 = AtomicI32::new(-1);
-/// Whether to try in a process that is not confined: then everything must succeed.
+/// Whether to try in an unconfined process, in which everything must succeed.
 static ANYWHERE: AtomicBool = AtomicBool::new(false);
 
 #[used]
@@ -69,9 +69,9 @@ extern "C" fn at_start() {
 #[unsafe(link_section = ".fini_array")]
 static AT_END: extern "C" fn() = at_end;
 
-/// What never flushed anything tries at its end.
+/// A process that never flushed anything tries at its end.
 extern "C" fn at_end() {
-    // SAFETY: it asks for a number alone.
+    // SAFETY: this only queries a number.
     let confined = unsafe { prctl(GET_SECCOMP, 0, 0, 0, 0) } != 0;
     if confined && !ONCE.swap(true, Ordering::SeqCst) {
         try_all();
@@ -80,14 +80,14 @@ extern "C" fn at_end() {
 
 static ONCE: AtomicBool = AtomicBool::new(false);
 
-/// The C library's, after all has been tried once.
+/// Replaces the function of the C library: tries everything on the first call.
 ///
 /// # Safety
 ///
-/// As fdatasync(2).
+/// Those of fdatasync(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fdatasync(file: c_int) -> c_int {
-    // SAFETY: it asks for a number alone. A process without a filter answers 0; with one it may answer nothing.
+    // SAFETY: this only queries a number. Without a filter the answer is 0; with one there may be an error.
     let confined = unsafe { prctl(GET_SECCOMP, 0, 0, 0, 0) } != 0;
     if (confined || ANYWHERE.load(Ordering::SeqCst)) && !ONCE.swap(true, Ordering::SeqCst) {
         try_all();
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn fdatasync(file: c_int) -> c_int {
 }
 
 fn try_all() {
-    // SAFETY: each call gets what its manual page asks for, and a child that comes into being ends at once.
+    // SAFETY: the arguments are those that the manual pages require, and a child process exits immediately.
     unsafe {
         answer("open", open(c"/etc/passwd".as_ptr(), 0).into());
         answer("mkdir", mkdir(c"/tmp/cryptbench-must-not-be".as_ptr(), 0o700).into());
@@ -110,11 +110,11 @@ fn try_all() {
             waitpid(child, std::ptr::null_mut(), 0);
         }
         let nothing = [std::ptr::null()];
-        // What does not exist answers that it does not (2), unless executing is refused before.
+        // A missing file results in error 2, unless executing is refused first.
         answer("exec", execve(c"/nowhere".as_ptr(), nothing.as_ptr(), nothing.as_ptr()).into());
         let stream = socket(UNIX, STREAM, 0);
         answer("socket", stream.into());
-        // On another file than a socket it would answer so (88).
+        // On a file that is not a socket, the error would be 88.
         let address = [1_u8, 0, b'/', b'x', 0];
         answer("connect", connect(2, address.as_ptr().cast(), 5).into());
         answer("ptrace", ptrace(TRACEME, 0, 0, 0));
@@ -128,9 +128,9 @@ fn try_all() {
     close_answers();
 }
 
-/// Writes the call down with the number of its error, 0 if it succeeded.
+/// Writes down the call and its error number, 0 if it succeeded.
 fn answer(call: &str, result: c_long) {
-    // SAFETY: the C library's own place for it.
+    // SAFETY: the C library's location of `errno`.
     let error = if result < 0 { unsafe { *__errno_location() } } else { 0 };
     let line = CString::new(format!("{call}: {error}\n")).unwrap_or_default();
     put(&line);
@@ -143,6 +143,6 @@ fn put(line: &CStr) {
 
 fn close_answers() {
     put(c"done\n");
-    // SAFETY: nobody else has it.
+    // SAFETY: nothing else uses the descriptor.
     unsafe { close(ANSWERS.swap(-1, Ordering::SeqCst)) };
 }
