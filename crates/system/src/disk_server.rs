@@ -147,7 +147,7 @@ fn served(order: &[u8], files: Vec<File>) -> Result<Server, Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    /// The order and the files that a child gets.
+    /// The order and the files that a child receives.
     fn asked(order: &str, key: &[u8], container: File) -> Result<Server, Box<dyn Error>> {
         let (secret, mut to) = pipe().unwrap();
         to.write_all(key).unwrap();
@@ -171,7 +171,7 @@ mod tests {
         assert!(short.contains("key"), "{short}");
         assert!(said(&order.replace("aes-256-xts", "rot13"), &[7; 64]).contains("rot13"));
         assert!(said("{}", &[]).contains("missing field"));
-        // All of it fits, but the file is not the connection of a disk.
+        // Everything is complete, but the file is not the connection of a disk.
         let unfit = said(order, &[7; 64]);
         assert!(!unfit.contains("key"), "{unfit}");
         let lone = served(order.as_bytes(), Vec::new()).err().unwrap();

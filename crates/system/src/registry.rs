@@ -353,7 +353,8 @@ mod tests {
         for arm in ours {
             let unit = arm.data_unit.unwrap() as usize;
             let layer = crate::inline_layer(arm, &[7; 64][..key_bytes(arm)], tier).unwrap();
-            // As in a volume: the cipher by its method, the number of the third sector as its tweak.
+            // As in a volume: the cipher is selected by its method, and the number of the third sector is its
+            // tweak.
             let name = if arm.id.contains("xts") { "aes-128-xts" } else { "aes-256-cbc-elephant" };
             let method = cryptbench_volume::format::bitlocker::Method::find(name).unwrap();
             let cipher = method.keyed(&[7; 64][..key_bytes(arm)], unit, tier).unwrap();

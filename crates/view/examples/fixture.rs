@@ -1,8 +1,8 @@
-//! Writes a synthetic record as an HTML page, for looking at it, and prints its text report.
+//! Writes a synthetic record as an HTML page for visual inspection, and prints its text report.
 //!
-//! `cargo run -p cryptbench-view --example fixture -- <kind> <page.html> [columns]`, where the
-//! kind is `quick`, `one`, `many`, `noisy`, `cached`, `partial`, `empty`, `systems`, `ranked`, or a published profile:
-//! `atto`, `hdtune`, `crystaldiskmark`, `anvil`, `iozone`, `dd`, `small-files` or `mount`.
+//! `cargo run -p cryptbench-view --example fixture -- <kind> <page.html> [columns]`, where the kind is `quick`,
+//! `one`, `many`, `noisy`, `cached`, `partial`, `empty`, `systems`, `ranked`, or a published profile: `atto`,
+//! `hdtune`, `crystaldiskmark`, `anvil`, `iozone`, `dd`, `small-files` or `mount`.
 
 #[path = "../../estimate/tests/integration/fixture/mod.rs"]
 mod fixture;

@@ -54,7 +54,7 @@ mod tests {
         // The "check" of CRC-32/ISO-HDLC in the CRC RevEng catalogue.
         assert_eq!(super::crc32(b"123456789"), 0xCBF4_3926);
         assert_eq!(super::crc32(b""), 0);
-        // That of CRC-32/ISCSI.
+        // The "check" of CRC-32/ISCSI in the same catalogue.
         assert_eq!(!super::crc32c(u32::MAX, b"123456789"), 0xE306_9283);
     }
 }

@@ -297,7 +297,7 @@ mod tests {
         record(&device, 100, &[entry(0x83, 2, 10), entry(0x05, 50, 60)]);
         record(&device, 150, &[entry(0x83, 2, 20)]);
         assert_eq!(found(&device), [(1, 8, 16), (3, 600, 2048 - 600), (5, 102, 10), (6, 152, 20)]);
-        // A chain that leads back ends.
+        // A chain that leads back to a previous record ends.
         record(&device, 150, &[entry(0x83, 2, 20), entry(0x05, 0, 60)]);
         assert_eq!(found(&device).len(), 4);
         assert!(partition(&device, 2).unwrap_err().to_string().contains("1, 3, 5, 6"));
@@ -307,7 +307,8 @@ mod tests {
     fn logical_partitions_are_counted_one_by_one_over_all_extended_ones() {
         let device = MemoryDevice::new(vec![0; 1 << 20]);
         record(&device, 0, &[entry(0x05, 100, 300), entry(0x0f, 500, 300)]);
-        // Two in one record; a chain that begins with only a link, leads backwards, and back to its start.
+        // Two partitions in one record; a chain that starts with only a link, leads backwards, and returns to
+        // its start.
         let beyond = entry(0x83, 4, 900);
         record(&device, 100, &[entry(0x83, 2, 10), entry(0x07, 20, 10), beyond]);
         record(&device, 500, &[entry(0x05, 200, 60)]);
@@ -323,7 +324,7 @@ mod tests {
         write_bytes(&device, 512, &gpt_header()).unwrap();
         record(&device, 0, &[entry(0x83, 8, 16)]);
         assert_eq!(found(&device), [(1, 8, 16)]);
-        // One of several entries is enough, but it begins at the same sector as the GPT.
+        // One of several entries is sufficient, but it starts at the same sector as the GPT.
         record(&device, 0, &[entry(0x83, 8, 16), entry(0xee, 9, 7)]);
         assert_eq!(found(&device), [(1, 8, 16), (2, 9, 7)]);
         record(&device, 0, &[entry(0x83, 8, 16), entry(0xee, 1, 7)]);
@@ -350,18 +351,18 @@ mod tests {
             device
         };
         let in_4096 = [(1, 800, 800), (5, 3216, 80)];
-        // Without contents, the sectors count as 512 bytes, as on most disks.
+        // Without contents, sectors count as 512 bytes, as on most disks.
         let device = new();
         record(&device, 400, &[entry(0x83, 2, 10)]);
         assert_eq!(found(&device), [(1, 100, 100), (5, 402, 10)]);
-        // A header in one of them tells.
+        // A header in one of the partitions is decisive.
         luks(&device, 100 * 512);
         assert_eq!(found(&device), [(1, 100, 100), (5, 402, 10)]);
         let device = new();
         record(&device, 400 * 8, &[entry(0x83, 2, 10)]);
         luks(&device, 402 * 4096);
         assert_eq!(found(&device), in_4096);
-        // What can be encrypted tells only where nothing is at the other places.
+        // Contents that may be encrypted are decisive only if there is nothing at the other offsets.
         let noise: Vec<u8> = (0..2 << 20)
             .scan(1_u32, |state, _| {
                 *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -401,7 +402,7 @@ mod tests {
         }
         let device = MemoryDevice::new(vec![0; 1 << 20]);
         map(&device, 512, &[(1, 63), (64, 32)]);
-        // A record that has partitions comes first, as in Linux.
+        // A record with partitions comes first, as in Linux.
         let mut first = [0; 512];
         device.read_at(0, &mut first).unwrap();
         first[446..462].copy_from_slice(&entry(0x83, 8, 16));

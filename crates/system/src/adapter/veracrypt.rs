@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(turned_out(&kernel, Path::new("/dev/loop3")), Some(own));
     }
 
-    /// The real program, which must not prompt without a terminal.
+    /// Uses the real program, which must not prompt without a terminal.
     #[test]
     fn a_container_below_the_minimum_is_refused_and_nothing_is_asked() {
         if !Machine::this().has(NAME) {

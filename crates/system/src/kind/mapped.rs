@@ -389,7 +389,7 @@ mod tests {
     fn names_are_short_and_never_given_twice() {
         let (one, two) = (mapping_name("20261121-203000-1a2b3c"), mapping_name("x"));
         assert_ne!(one.rsplit('-').next(), two.rsplit('-').next());
-        // With `CRYPT-INTEGRITY-`, a UUID, `_dif`: at most 128 bytes (DM_UUID_LEN, dm-ioctl.h).
+        // At most 128 bytes, including `CRYPT-INTEGRITY-`, a UUID and `_dif` (DM_UUID_LEN, dm-ioctl.h).
         assert!(one.len() + 16 + 33 + 4 < 128, "{one}");
     }
 

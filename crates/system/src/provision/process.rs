@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     fn sleeper(argument: &Path) -> Child {
-        // The shell waits for input that never comes, and starts nothing that could outlive it.
+        // The shell waits for input that never comes, and does not start anything that could outlive it.
         let mut sh = Command::new("sh");
         sh.args(["-c", "read line", "sh"]).arg(argument).process_group(0);
         sh.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn who_does_nothing_is_not_waited_for() {
         let mut child = sleeper(Path::new("/x"));
-        // A busy machine may give this thread a processor late.
+        // On a busy machine, this thread may be scheduled late.
         let took = (0..5).map(|_| {
             let began = Instant::now();
             assert!(wait_while_busy(&mut child, GRACE).unwrap().is_none());

@@ -112,9 +112,9 @@ mod tests {
         let (sudo, login) = (found("/home/u/.local/state"), found("/root/.local/state"));
         assert_eq!(with_roots(sudo.clone(), true, false)[0], Path::new(OF_ROOT));
         assert_eq!(with_roots(login.clone(), true, false)[0], Path::new(OF_ROOT));
-        // Others come after it.
+        // The other directories come after it.
         assert_eq!(with_roots(sudo.clone(), true, false)[1..], sudo);
-        // An explicitly chosen directory stays first, and those of an ordinary user are unchanged.
+        // A directory that was explicitly chosen stays first, and those of an ordinary user are unchanged.
         let chosen = with_roots(login.clone(), true, true);
         assert_eq!((&chosen[0], chosen[1].as_path()), (&login[0], Path::new(OF_ROOT)));
         assert_eq!(with_roots(login.clone(), false, false), login);

@@ -1,6 +1,6 @@
-//! Makes every program of every system fail, hang, die or be missing at each step. The error must
-//! name it. Afterwards nothing is mounted, attached, running or left on disk, and the user's file
-//! is unchanged.
+//! Makes every program of every system fail, hang, die or be missing at each step. The error must name the
+//! program. Afterwards nothing may be mounted, attached, running or left on disk, and the user's file must be
+//! unchanged.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -59,7 +59,7 @@ enum Fault {
 
 use Fault::{Dies, Fails, Hangs, Missing};
 
-/// A step of setting up: its program, and the arguments as a shell pattern.
+/// A step of the set-up: its program, and the arguments as a shell pattern.
 type Step = (&'static str, &'static str);
 
 /// All failures of a system's own programs.
@@ -84,7 +84,7 @@ impl Place {
         for directory in ["target", "programs", "mounts"] {
             fs::create_dir(place.at(directory)).unwrap();
         }
-        // Small, because the space in containers is a fraction of the free space.
+        // Small, because containers use a fraction of the free space.
         let options = c"size=400m,mode=700";
         mount("faults", place.at("target"), "tmpfs", MountFlags::empty(), Some(options)).unwrap();
         fs::write(place.at("target/user"), USERS).unwrap();
@@ -114,7 +114,7 @@ impl Place {
         machine.mount_points = Some(self.at("mounts"));
         machine.fills = false;
         if let Some(((program, _), Hangs)) = broken {
-            // nbdfuse waits for the nbdkit that it starts.
+            // nbdfuse waits for the nbdkit process that it starts.
             let waits = if program == "nbdkit" { "nbdfuse" } else { program };
             machine.hurried = Some((waits, Duration::from_millis(300)));
         }
@@ -230,7 +230,7 @@ fn run_id(system: &str) -> String {
     format!("test-{}-faults-{system}", std::process::id())
 }
 
-/// Breaks each step of setting up in each way. A missing program is missing at all of its steps.
+/// Breaks each step of the set-up in each way. A missing program is missing at all of its steps.
 fn each_step(system: &str, steps: &[Step], faults: &[Fault]) {
     if !runs_here(system) {
         return;
@@ -261,11 +261,11 @@ fn each_step(system: &str, steps: &[Step], faults: &[Fault]) {
     }
 }
 
-/// Held from when something is left behind until it is cleaned up.
+/// Held from the time at which something is left behind until it is cleaned up.
 static CLEANUP: Mutex<()> = Mutex::new(());
 
-/// Breaks a program that takes down a resource: the resource stays in the journal, and is removed
-/// when the program works again.
+/// Breaks a program that removes a resource: the resource must stay in the journal, and be removed when the
+/// program works again.
 fn each_step_down(system: &str, steps: &[Step], faults: &[Fault]) {
     if !runs_here(system) {
         return;
@@ -276,7 +276,7 @@ fn each_step_down(system: &str, steps: &[Step], faults: &[Fault]) {
             let what = format!("{system}: {} {} {fault:?}", step.0, step.1);
             Machine::pretend(Some(place.machine(None)));
             let prepared = place.provision(system, &run_id).unwrap();
-            // The cleanup of another test would find the remains of this one.
+            // The cleanup of another test would otherwise remove what this test leaves behind.
             let _alone = CLEANUP.lock().unwrap_or_else(PoisonError::into_inner);
             Machine::pretend(Some(place.machine(Some((*step, fault)))));
             let error = prepared.destroy().expect_err(&what).to_string();
@@ -296,7 +296,7 @@ fn dies_midway(system: &str) {
     }
     let (place, run_id) = (Place::new(), run_id(system) + "-midway");
     Machine::pretend(Some(place.machine(None)));
-    // CryFS takes long to start.
+    // CryFS takes a long time to start.
     let ways: &[bool] = if system == "cryfs" { &[true] } else { &[false, true] };
     for &rests in ways {
         let mut prepared = place.provision(system, &run_id).unwrap();
@@ -305,7 +305,7 @@ fn dies_midway(system: &str) {
             kill_process(Pid::from_raw(*daemon as i32).unwrap(), Signal::KILL).unwrap();
         }
         if rests {
-            // Closing may or may not work then.
+            // Closing may succeed or fail then.
             let _ = prepared.close();
         }
         prepared.destroy().unwrap_or_else(|e| panic!("{system}: {e}"));
@@ -313,7 +313,7 @@ fn dies_midway(system: &str) {
     }
 }
 
-/// Serves a volume like a user's: what could not be removed is removed once the program works again. (Its
+/// Serves a volume as for a user. What could not be removed must be removed once the program works again. (The
 /// server exits with this process; other tests cover the remains of a killed one.)
 #[test]
 fn what_cannot_be_unmounted_is_served_on_until_it_can() {
@@ -359,7 +359,7 @@ fn directories_over_fuse() {
     }
 }
 
-/// With VeraCrypt's own program. Where it dies while it serves, nothing of it is listed any more.
+/// With VeraCrypt's own program. If it dies while it serves, it no longer lists anything.
 #[test]
 fn veracrypt() {
     let own = [("veracrypt", "*--create*"), ("veracrypt", "*--protect-hidden*")];
@@ -377,7 +377,7 @@ fn builtin_mounted() {
 #[test]
 fn qemu_luks() {
     let own = [("qemu-img", "create*"), ("qemu-storage-daemon", "--blockdev*")];
-    // Each run of qemu-img measures its key derivation for seconds.
+    // Every run of qemu-img measures its key derivation for some seconds.
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
     let (any, some): (&[Fault], &[Fault]) =
         if nightly { (&ANY, &SOME) } else { (&[Dies], &[Fails]) };

@@ -105,13 +105,13 @@ mod tests {
             sleep(POLL);
         }
         drop(child.stdin.take());
-        // A zombie has no arguments left.
+        // A zombie no longer has arguments.
         await_programs(&word);
         assert!(!somebody_works_with(&word));
         child.wait().unwrap();
     }
 
-    /// A program called `name` that does what it is told, with `argument`.
+    /// A program called `name` that runs the script `does`, with `argument` as its argument.
     fn start(place: &Path, (name, does): (&str, &str), argument: &Path) -> std::process::Child {
         use std::os::unix::process::CommandExt as _;
         let program = place.join(name);

@@ -291,7 +291,7 @@ mod tests {
         chown(dir.path(), Some(12_345), None).unwrap();
         let refused = Place::open(&path("ours/mnt")).unwrap_err().to_string();
         assert!(refused.contains("symbolic link"), "{refused}");
-        // Without a link on the way it is the specified one.
+        // Without a link in the path, it is the specified directory.
         assert!(Place::open(&path("a/mnt")).is_ok());
     }
 
@@ -309,7 +309,7 @@ mod tests {
         mount("test", path("private"), "tmpfs", MountFlags::empty(), None).unwrap();
         fs::write(path("private/here"), "").unwrap();
 
-        // Swapped after it was opened.
+        // Replaced after it was opened.
         let place = Place::open(&path("mnt")).unwrap();
         fs::rename(path("mnt"), path("away")).unwrap();
         symlink("roots", path("mnt")).unwrap();
@@ -321,7 +321,7 @@ mod tests {
         let place = Place::open(&path("above/mnt")).unwrap();
         place.take(&path("private")).unwrap();
         unmount_at(&path("private"), UnmountFlags::empty()).unwrap();
-        // Renamed together with its parent, and replaced by something else.
+        // Renamed together with its parent, and replaced by another directory.
         fs::rename(path("above"), path("renamed")).unwrap();
         symlink(".", path("above")).unwrap();
         assert!(place.is_mounted() && path("renamed/mnt/here").exists());

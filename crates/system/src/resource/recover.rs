@@ -160,8 +160,8 @@ mod tests {
 
     /// Releases the lock like a killed process, without cleaning up.
     ///
-    /// A child that another test starts at this moment holds the lock until it executes its
-    /// program, so this waits for the lock.
+    /// A child that another test starts at this moment holds the lock until it executes its program, so this
+    /// function waits for the lock.
     fn kill(journal: Journal) {
         let again = journal.killed();
         again.lock().unwrap();
@@ -199,7 +199,7 @@ mod tests {
         drop(p.journal());
         let new = p.state().join("ledgers/test.new");
         let mut taken = Some(File::create_new(&new).unwrap());
-        // The cleanup removes the file once the run has met it.
+        // The cleanup removes the file after the run has opened it.
         let pause = || {
             drop(taken.take());
             fs::remove_file(&new).unwrap();
@@ -252,12 +252,12 @@ mod tests {
             kill(journal);
             let file = p.state().join("ledgers/test.jsonl");
             let written = fs::read(&file).unwrap();
-            // Unicode is written as before.
+            // Unicode paths are written as before.
             let plain = serde_json::to_string(&path).is_ok_and(|path| {
                 String::from_utf8_lossy(&written).contains(&format!("\"path\":{path}"))
             });
             assert_eq!(plain, std::str::from_utf8(name).is_ok());
-            // Torn within a character.
+            // Truncated within a character.
             fs::write(&file, [&written[..], b"{\"intent\":{\"id\":1,\"path\":\"/caf\xc3"].concat())
                 .unwrap();
             assert_eq!(cleanup_in(&p.state()), [(Some(place), Cleaned::Removed(path.clone()))]);
@@ -332,7 +332,7 @@ mod tests {
             eprintln!("SKIPPED: this file system keeps no birth times");
             return;
         };
-        // The file of the run is gone, and the user's file got its inode number.
+        // The file of the run is gone, and the user's file was given its inode number.
         journal.made(id, Identity { born: Some(born - 1), ..theirs }).unwrap();
         kill(journal);
         assert_eq!(cleaned(&p), [Cleaned::NotOurs(p.file())]);
@@ -371,12 +371,12 @@ mod tests {
         forged(&elsewhere);
         symlink(&elsewhere, journals.join("link.jsonl")).unwrap();
         assert_eq!(cleaned(&p), []);
-        // A journal that others may write.
+        // A journal that others can write to.
         let open = journals.join("open.jsonl");
         forged(&open);
         fs::set_permissions(&open, fs::Permissions::from_mode(0o666)).unwrap();
         assert_eq!(cleaned(&p), []);
-        // A journal of another user.
+        // A journal that belongs to another user.
         let theirs = journals.join("theirs.jsonl");
         forged(&theirs);
         if chown(&theirs, Some(12_345), None).is_err() {
@@ -434,11 +434,11 @@ mod tests {
         assert_eq!((cleaned(&p), p.journals()), (vec![], 1), "no mount point");
         fs::create_dir(&place).unwrap();
         assert_eq!((cleaned(&p), p.journals()), (vec![], 1), "an empty one");
-        // It is mounted again, with another number.
+        // The file system is mounted again, with another device number.
         fs::write(&path, "ours").unwrap();
         assert_eq!((cleaned(&p), p.journals()), (vec![Cleaned::Removed(path.clone())], 0));
-        // On the same file system a different inode is a different file, and a name chosen by a
-        // user proves nothing.
+        // On the same file system, a different inode means a different file, and a name that a user chose does
+        // not prove anything.
         let here = Identity::at(&place).unwrap().device;
         let chosen = place.join("scratch");
         for (path, device) in [(&path, here), (&chosen, 999_999)] {
@@ -454,7 +454,7 @@ mod tests {
         assert_eq!((cleaned(&p), p.journals()), (vec![], 0), "gone with its container");
     }
 
-    /// Lines of every kind as written by versions before this one.
+    /// Lines of every kind, as written by earlier versions.
     const LINES: &[&str] = &[
         r#"{"intent":{"id":0,"act":"scratch-file","path":"/x"}}"#,
         r#"{"intent":{"id":1,"act":"directory","path":"/x"}}"#,
@@ -520,7 +520,7 @@ mod tests {
         fs::create_dir(&mount_point).unwrap();
         let id = journal.intend(MountPoint { path: mount_point.clone() }).unwrap();
         journal.made(id, Identity::at(&mount_point).unwrap()).unwrap();
-        // A foreign file prevents its removal.
+        // A file of someone else prevents its removal.
         fs::write(mount_point.join("file"), "x").unwrap();
         kill(journal);
         assert_eq!(cleaned(&p), [Cleaned::Removed(below)]);

@@ -324,7 +324,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let journal = journal(dir.path());
         let mut stack = ResourceStack::new(&journal);
-        // Empty, and owned by this user: what a run killed at the worst moment would have left.
+        // Empty and owned by this user, which is what a run killed at the worst moment would leave.
         let path = dir.path().join("theirs");
         fs::write(&path, "").unwrap();
         let what = ScratchFile { path: path.clone() };

@@ -233,7 +233,7 @@ mod tests {
         let device = |path: &str| device_in(list, Path::new(path));
         assert_eq!(device("/a/b"), Some("/dev/mapper/veracrypt1".into()));
         assert_eq!(device("/a/b c"), Some("/dev/loop3".into()));
-        // Open, but without its own device yet.
+        // Open, but without its own device so far.
         assert_eq!(device("/a/bb"), None);
         assert_eq!(device("/a"), None);
     }

@@ -1,5 +1,5 @@
-//! Arms are closed and reopened: the data comes back, nothing gives access to it meanwhile, and
-//! nothing is left behind in the end.
+//! Arms are closed and reopened: the data must come back, must not be accessible in the meantime, and nothing
+//! may be left behind at the end.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,15 +19,15 @@ use crate::place::Place;
 
 const SIZE: u64 = 4 << 20;
 
-/// Whether a process still runs. One that has ended stays in /proc until its parent, which for daemons is the machine's
-/// first process, asks for its exit code.
+/// Whether a process is still running. One that has exited stays in /proc until its parent, which for daemons
+/// is the machine's first process, queries its exit code.
 fn lives(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // proc_pid_stat(5): the state follows the name, which is in parentheses.
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// Sets up each arm of `system`, writes, closes and reopens it twice, and reads.
+/// Sets up each arm of `system`, writes data, closes and reopens the arm twice, and reads the data.
 fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed) {
     let system = find(system).unwrap();
     if let Availability::Unavailable { reason, .. } = system.availability() {
@@ -78,9 +78,9 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
             }
             Err(e) => panic!("{}: {e}", arm.id),
         };
-        // Whether direct writes end in a page cache first in any case.
+        // Whether direct writes always go to a page cache first.
         let cached = match system.name() {
-            // ntfs-3g uses the page cache of the device, the kernel's driver does not.
+            // ntfs-3g uses the page cache of the device; the kernel's driver does not.
             "builtin-mounted" if arm.settings.get("file-system").is_some_and(|f| f == "ntfs") => {
                 let all = mounts().unwrap();
                 let here = all.iter().filter(|m| prepared.directory.starts_with(&m.mountpoint));
@@ -99,7 +99,7 @@ fn rests_and_wakes(system: &str, settings: &[(&str, &[&str])], expected: Closed)
             let served = prepared.cached_above.last().unwrap();
             assert!(served.ends_with("volume") && served.is_file(), "{}", served.display());
         }
-        // They share the storage below with others, whose data fills it.
+        // These arms share the underlying storage with others, whose data fills it.
         if expected == Closed::CacheDropped {
             fill_through(&prepared.io_target);
         }
@@ -195,14 +195,14 @@ fn builtin_mounted() {
     rests_and_wakes("builtin-mounted", &[], Closed::Unmounted);
 }
 
-/// On a real partition, and in a container file on one.
+/// On a real partition, and in a container file on a partition.
 #[test]
 fn builtin_mounted_in_other_places() {
     let on = ("on", &["partition", "container-in-partition"][..]);
     rests_and_wakes("builtin-mounted", &[on], Closed::Unmounted);
 }
 
-/// NTFS, as volumes of Windows have it, on both I/O targets.
+/// NTFS, as on volumes of Windows, for both I/O targets.
 #[test]
 fn ntfs_on_the_systems_disks() {
     if let Some((reason, remedy)) = lacks_ntfs() {
@@ -231,8 +231,8 @@ fn encfs() {
     rests_and_wakes("encfs", &[("preset", &["standard", "paranoia"])], Closed::Unmounted);
 }
 
-/// CryFS takes seconds for each key derivation. The short tier covers it with the evidence of a run
-/// (`cli`) and `killed` (CONTRIBUTING.md, "Tiers").
+/// CryFS needs seconds for each key derivation. The short tier covers it with the evidence of a run (`cli`) and
+/// with `killed` (CONTRIBUTING.md, "Tiers").
 #[test]
 fn cryfs() {
     if std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly") {
@@ -255,7 +255,7 @@ fn fscrypt() {
     rests_and_wakes("fscrypt", &[("on", &["container", "target"])], Closed::KeyRemoved);
 }
 
-/// VeraCrypt's own program, in its own process: every cipher and cascade, every PRF, PIM, and each place.
+/// VeraCrypt's own program, in its own process: every cipher and cascade, every PRF, PIM and location.
 #[test]
 fn veracrypt() {
     let who = ("kernel-crypto", &["no"][..]);

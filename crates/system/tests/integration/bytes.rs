@@ -1,5 +1,5 @@
-//! Data written through each system, which is then taken down and brought up, read back byte by byte: gigabytes under
-//! `cargo xtask prove`.
+//! Data written through each system, which is then closed and reopened, is read back byte by byte: gigabytes
+//! with `cargo xtask prove`.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -14,12 +14,12 @@ use cryptbench_system::{
 
 use crate::place::Place;
 
-/// Of each arm: containers take twice as much of the 600 MiB of their place.
+/// Size of the data of each arm in bytes: containers use twice as much of the 600 MiB of their file system.
 const SIZE: u64 = 96 << 20;
 
 const PIECE: usize = 1 << 20;
 
-/// Random data that says where it lies, from its seed and its place.
+/// Random data that identifies its location, derived from the seed and the offset.
 fn stamped(seed: u64, offset: u64, piece: &mut [u8]) {
     Random::new(seed.wrapping_mul(0x1000_0001) ^ offset).fill(piece);
     for (i, sector) in piece.chunks_mut(512).enumerate() {
@@ -40,7 +40,7 @@ fn write(IoTarget { file, extent, transform, .. }: &IoTarget, seed: u64) {
     file.sync_data().unwrap();
 }
 
-/// The first byte that differs.
+/// The offset of the first byte that differs.
 fn mismatch(io_target: &IoTarget, seed: u64) -> Option<u64> {
     let IoTarget { file, extent, transform, .. } = io_target;
     let (mut piece, mut expected) = (AlignedBuf::zeroed(PIECE), vec![0; PIECE]);
@@ -60,7 +60,7 @@ fn mismatch(io_target: &IoTarget, seed: u64) -> Option<u64> {
     None
 }
 
-/// Puts a sector in the middle of what is stored back to zeros: what was written there is lost.
+/// Sets a sector in the middle of the stored data back to zeros: what was written there is lost.
 fn put_back(prepared: &PreparedArm) {
     for content in &prepared.backing().unwrap().content {
         let Content::Path(path) = content else { continue };
@@ -93,7 +93,7 @@ fn reads_back(system: &str) {
         Ok(())
     };
     let arms = system.arms(&Selection::default()).unwrap();
-    // The last is one that encrypts, where there is one.
+    // The last one encrypts, if there is one that does.
     let arm = arms.last().unwrap();
     let mut context = ArmContext {
         journal: &journal,

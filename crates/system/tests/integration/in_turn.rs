@@ -1,4 +1,4 @@
-//! Files that are compared have their share of every place on the disk.
+//! Files that are compared have an equal share of every region of the disk.
 
 use std::process::Command;
 
@@ -8,7 +8,8 @@ use crate::place::Place;
 
 const LEN: u64 = 64 << 20;
 
-/// Where the extents of a file begin on the device, in the order of the file; `None` where the file system does not tell.
+/// The offsets of a file's extents on the device, in the order of the file; `None` if the file system does not
+/// report them.
 fn extents(path: &std::path::Path) -> Option<Vec<u64>> {
     let said = Command::new("filefrag").arg("-v").arg(path).output().ok()?;
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -20,7 +21,8 @@ fn extents(path: &std::path::Path) -> Option<Vec<u64>> {
     (!starts.is_empty()).then_some(starts)
 }
 
-/// How often the owner changes when the extents of all `files` are gone through as they lie on the device.
+/// How often the owner changes if the extents of all `files` are visited in the order of their offsets on the
+/// device.
 fn changes(files: &[Vec<u64>]) -> usize {
     let of = |(owner, starts): (usize, &Vec<u64>)| {
         starts.iter().map(|start| (*start, owner)).collect::<Vec<_>>()

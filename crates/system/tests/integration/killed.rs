@@ -1,5 +1,5 @@
-//! A run is killed at any point while it sets up or uses an arm: cleanup removes everything of it,
-//! and nothing of the user's.
+//! A run is killed at any point while it sets up or uses an arm. Cleanup must remove everything of the run, and
+//! nothing of the user's.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _, stdout};
@@ -17,10 +17,10 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::place::Place;
 
-/// When a run is killed.
+/// When the run is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moment {
-    /// When everything is set up.
+    /// When everything has been set up.
     Standing,
     /// At any time before that.
     SettingUp,
@@ -28,7 +28,7 @@ enum Moment {
     Resting,
 }
 
-/// The moments of a system, each with its seed. The first also measures how long setting up takes.
+/// The moments for a system, each with its seed. The first one also measures how long setting up takes.
 fn moments(system: &str) -> Box<dyn Iterator<Item = (Moment, u64)>> {
     use Moment::{Resting, SettingUp, Standing};
     if cryptbench_prove::is_asked() {
@@ -45,7 +45,7 @@ fn moments(system: &str) -> Box<dyn Iterator<Item = (Moment, u64)>> {
     }
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
     let moments = if system == "cryfs" && !nightly {
-        // CryFS takes seconds for each key derivation, and closing has a complete set-up before it.
+        // CryFS needs seconds for each key derivation, and closing is preceded by a complete set-up.
         vec![Resting, SettingUp]
     } else {
         let (usual, resting) = if nightly { (3, 4) } else { (1, 1) };
@@ -145,7 +145,7 @@ fn killed_anywhere(test: &str, system: &str) {
         let mut said = BufReader::new(run.stdout.take().unwrap()).lines();
         said.find(|l| l.as_ref().unwrap().ends_with("begins")).unwrap().unwrap();
         if moment == Moment::SettingUp {
-            // A random point in time, not a limit: everything must go in any case.
+            // A random point in time, not a limit: everything must be removed in any case.
             sleep(took.mul_f64(random.random_range(0.0..1.0)));
         } else {
             let began = Instant::now();
@@ -159,7 +159,7 @@ fn killed_anywhere(test: &str, system: &str) {
             }
         }
         run.kill().unwrap();
-        // One that waits for a file system which it served itself ends only when cleanup frees it.
+        // A process that waits for a file system that it served itself exits only when cleanup frees it.
         let until = Instant::now() + Duration::from_secs(2);
         while run.try_wait().unwrap().is_none() && Instant::now() < until {
             sleep(Duration::from_millis(2));
@@ -193,7 +193,7 @@ fn killed_anywhere(test: &str, system: &str) {
     }
 }
 
-/// What a journal names below the directory for mounts, which is none of the place's.
+/// The paths below the directory for mounts that a journal contains, none of which belong to the place.
 fn among_mounts(journal: &Path) -> Vec<String> {
     let mounts = runtime_directory().expect("one");
     let text = fs::read(journal).unwrap_or_default();
@@ -201,7 +201,7 @@ fn among_mounts(journal: &Path) -> Vec<String> {
     text.split('"').filter(|word| Path::new(word).starts_with(&mounts)).map(str::to_owned).collect()
 }
 
-/// Takes down at last what a cleanup that was broken on purpose has left.
+/// Finally removes what a cleanup with a deliberate fault has left behind.
 struct Undone<'a> {
     test: &'a str,
     place: &'a Path,
@@ -225,7 +225,7 @@ fn somebody_works_with(path: &str) -> bool {
     })
 }
 
-/// Devices of the device mapper.
+/// Device-mapper devices.
 fn mappings() -> Vec<std::ffi::OsString> {
     let devices = fs::read_dir("/sys/block").unwrap().flatten().map(|e| e.file_name());
     devices.filter(|name| name.as_encoded_bytes().starts_with(b"dm-")).collect()

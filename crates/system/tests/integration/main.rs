@@ -1,4 +1,4 @@
-//! Tests what `system` promises its users, one module per subject.
+//! Tests the public behaviour of `system`, one module per subject.
 
 mod at_rest;
 mod bytes;

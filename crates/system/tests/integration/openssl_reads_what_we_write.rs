@@ -1,5 +1,5 @@
-//! OpenSSL's AES-256-XTS decrypts what the built-in engine leaves on the disk, sector by sector,
-//! and the plaintext pattern does not appear in it.
+//! OpenSSL's AES-256-XTS decrypts the data that the built-in engine stores, sector by sector, and the plaintext
+//! pattern does not occur in that data.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -119,7 +119,7 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(haystack, needle).is_some()
 }
 
-/// OpenSSL 3's libcrypto, loaded at run time so that no development package is needed to build.
+/// OpenSSL 3's libcrypto, loaded at run time so that the build does not need a development package.
 mod libcrypto {
     use std::ffi::{c_int, c_void};
     use std::ptr::null;
@@ -153,8 +153,8 @@ mod libcrypto {
             iv[..8].copy_from_slice(&tweak.to_le_bytes());
             let mut plain = vec![0u8; sealed.len()];
             let mut written: c_int = 0;
-            // SAFETY: the symbols have these types (openssl/evp.h); key, iv, input and output have
-            // the lengths that AES-256-XTS and the calls need; the context is freed once.
+            // SAFETY: the symbols have these types (openssl/evp.h); the key, the IV, the input and the output
+            // have the lengths that AES-256-XTS and the calls require; the context is freed once.
             unsafe {
                 let new = self.0.get::<New>(b"EVP_CIPHER_CTX_new").unwrap();
                 let free = self.0.get::<Free>(b"EVP_CIPHER_CTX_free").unwrap();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tempfile::{TempDir, tempdir, tempdir_in};
 
 pub struct Place {
-    // Dropped in this order.
+    // Dropped in the order of declaration.
     directory: TempDir,
     _disk: Option<Disk>,
 }
@@ -20,8 +20,8 @@ impl Place {
         Self { directory: tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap(), _disk: None }
     }
 
-    /// A place for fscrypt on the target itself. The build directory's file system rarely has
-    /// encryption enabled.
+    /// A location for fscrypt on the target itself. Encryption is rarely enabled on the build directory's file
+    /// system.
     pub fn that_encrypts() -> Option<Self> {
         let disk = match Disk::new() {
             Ok(disk) => disk,
@@ -34,8 +34,8 @@ impl Place {
         Some(Self { directory, _disk: Some(disk) })
     }
 
-    /// A place for systems with containers, which fill a part of the free space: a small separate
-    /// ext4 if possible.
+    /// A location for systems with containers, which fill a part of the free space: a small separate ext4 if
+    /// possible.
     pub fn with_little_room() -> Self {
         let Ok(disk) = Disk::new() else { return Self::new() };
         let directory = tempdir_in(disk.files.path().join("mounted")).unwrap();
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// An ext4 in a file, mounted.
+/// An ext4 file system in a file, mounted.
 struct Disk {
     files: TempDir,
     is_mounted: bool,
@@ -57,10 +57,10 @@ impl Disk {
     fn new() -> Result<Self, String> {
         let mut disk = Self { files: tempdir().unwrap(), is_mounted: false };
         let (image, point) = (disk.files.path().join("image"), disk.files.path().join("mounted"));
-        // VeraCrypt wants as much room beside a container as in it.
+        // VeraCrypt needs as much free space in addition to a container as in it.
         File::create(&image).unwrap().set_len(600 << 20).unwrap();
         std::fs::create_dir(&point).unwrap();
-        // As large as pages, which some kernels require for encryption.
+        // As large as pages, because some kernels require that for encryption.
         let mkfs = ["-q", "-F", "-b", "4096", "-O", "encrypt"];
         did(Command::new("mkfs.ext4").args(mkfs).arg(&image))?;
         did(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&point))?;
@@ -72,8 +72,8 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         if self.is_mounted {
-            // mount(8) attached the loop device so that it is detached with the mount. A child that another test forks
-            // holds what is open here until it executes its program.
+            // mount(8) attached the loop device in a way that detaches it with the mount. A child that another
+            // test forks holds open files until it executes its program.
             let until = Instant::now() + Duration::from_secs(5);
             let mut done = did(Command::new("umount").arg(self.files.path().join("mounted")));
             while done.is_err() && Instant::now() < until {

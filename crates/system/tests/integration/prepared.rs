@@ -15,7 +15,7 @@ use crate::place::Place;
 
 const SIZE: u64 = 16 << 20;
 
-/// Sets up every arm of `system`, one after the other, and passes it to `check`.
+/// Sets up every arm of `system`, one after another, and passes it to `check`.
 fn each_arm(system: &str, check: impl Fn(&PreparedArm, bool, &Path)) {
     each_arm_of(system, &Selection::default(), check);
 }
@@ -27,7 +27,7 @@ fn each_arm_of(system: &str, selection: &Selection, check: impl Fn(&PreparedArm,
         eprintln!("SKIPPED: {}: {reason}", system.name());
         return;
     }
-    // On a disk: a file system in RAM has no real direct I/O.
+    // On a disk, because a file system in RAM has no real direct I/O.
     let place = match system.name() {
         "builtin-mounted" => Place::with_little_room(),
         _ => Place::new(),
@@ -66,7 +66,7 @@ fn each_arm_of(system: &str, selection: &Selection, check: impl Fn(&PreparedArm,
     }
 }
 
-/// Whether a sector of any file below `directory` begins with the plaintext.
+/// Whether a sector of any file below `directory` starts with the plaintext.
 fn shows(directory: &Path, what: &[u8]) -> bool {
     fs::read_dir(directory).unwrap().flatten().any(|entry| {
         let path = entry.path();
@@ -107,8 +107,7 @@ fn the_mounted_engine_keeps_files_and_requests_encrypted_and_takes_its_mounts_do
         made.sync_all().unwrap();
         assert_eq!(fs::read(&file).unwrap(), text);
         assert_eq!(shows(place, b"what a user wrote"), !encrypted);
-        // The scratch file in it was filled through the mount with sectors that have verify
-        // headers.
+        // The scratch file in it was filled through the mount, with sectors that have verify headers.
         let mut first = vec![0; 4096];
         File::open(prepared.directory.join("scratch")).unwrap().read_exact(&mut first).unwrap();
         assert_eq!(first[..8], MARKER);

@@ -25,7 +25,7 @@ const SIZE: u64 = 4 << 20;
 const NAME: &str = "a name that only the user knows";
 const TEXT: &[u8] = b"what a user wrote, which nobody else may read";
 
-/// The expectations of a test for a system.
+/// What a test expects of a system.
 struct Expected {
     system: &'static str,
     settings: &'static [(&'static str, &'static [&'static str])],
@@ -35,7 +35,7 @@ struct Expected {
     served: bool,
 }
 
-/// Sets up every arm on the disk, uses it, inspects the stored data, and takes it down.
+/// Sets up every arm on the disk, uses it, inspects the stored data, and removes the arm.
 fn use_each_arm(expected: &Expected) {
     let system = find(expected.system).unwrap();
     if let Availability::Unavailable { reason, remedy } = system.availability() {
@@ -82,8 +82,8 @@ fn use_each_arm(expected: &Expected) {
         };
         let prepared = match system.prepare(arm, &mut context) {
             Ok(prepared) => prepared,
-            // A kernel can lack a cipher or a feature, which only an attempt reveals. Nothing may
-            // be left behind then, either.
+            // A kernel can lack a cipher or a feature, which only an attempt reveals. Even then, nothing may be
+            // left behind.
             Err(e @ (SystemError::Unavailable { .. } | SystemError::Target { .. })) => {
                 eprintln!("SKIPPED: {}: {e}", arm.id);
                 drop(journal);
@@ -124,8 +124,8 @@ fn use_it(prepared: &PreparedArm, id: &str) {
 fn look_below(prepared: &PreparedArm, encrypted: bool, names: bool, id: &str) {
     rustix::fs::syncfs(File::open(&prepared.directory).unwrap()).unwrap();
     let Some(place) = &prepared.stored else { return look_at_device(prepared, id) };
-    // Makes sure that the inspected directory contains the written data: a wrong directory would
-    // contain no plaintext either. CryFS keeps its blocks for a while even after a sync.
+    // Makes sure that the inspected directory contains the written data, because a wrong directory would not
+    // contain plaintext either. CryFS keeps its blocks for a while even after a sync.
     let mut below = stored(place);
     for _ in 0..600 {
         let size: u64 = below.iter().filter_map(|p| fs::metadata(p).ok()).map(|m| m.len()).sum();
@@ -141,7 +141,7 @@ fn look_below(prepared: &PreparedArm, encrypted: bool, names: bool, id: &str) {
     let mut shown = |what: &[u8]| {
         below.iter().any(|path| {
             bytes.clear();
-            // A block that was replaced meanwhile belongs to another file.
+            // A block that was replaced in the meantime belongs to another file.
             let Ok(mut file) = File::open(path) else { return false };
             file.read_to_end(&mut bytes).unwrap();
             memmem::find(&bytes, what).is_some()
@@ -150,13 +150,12 @@ fn look_below(prepared: &PreparedArm, encrypted: bool, names: bool, id: &str) {
     assert_eq!(shown(&MARKER), !encrypted, "{id}: marker");
     assert_eq!(shown(TEXT), !encrypted, "{id}: text");
     let named = below.iter().any(|path| path.ends_with(NAME));
-    // In a container, names are in the blocks of its directories.
+    // In a container, names are stored in the blocks of its directories.
     let named = named || shown(NAME.as_bytes());
     assert_eq!(named, !encrypted || names, "{id}: name");
 }
 
-/// The same for a directory encrypted by the file system of the target: only its device shows
-/// ciphertext.
+/// The same for a directory that the file system of the target encrypts: only the device shows ciphertext.
 fn look_at_device(prepared: &PreparedArm, id: &str) {
     const WITNESS: &[u8] = b"this file beside the encrypted directory is plain";
     let beside = prepared.directory.parent().unwrap();
@@ -247,8 +246,8 @@ fn encfs_in_both_presets() {
     });
 }
 
-/// CryFS takes seconds for each key derivation. The short tier covers it with its defaults in a
-/// run's evidence (`cli`) (CONTRIBUTING.md, "Tiers").
+/// CryFS needs seconds for each key derivation. The short tier covers it with its defaults in a run's evidence
+/// (`cli`) (CONTRIBUTING.md, "Tiers").
 #[test]
 fn cryfs_in_a_cipher_and_a_block_size_of_choice() {
     if !std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly") {

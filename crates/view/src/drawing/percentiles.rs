@@ -110,7 +110,7 @@ mod tests {
             })
             .collect();
         assert_eq!(marks.len(), 2);
-        // One decade of the 2.1 and a bit that 1.3 times the ends are apart.
+        // 1.3 times the ends are a little more than 2.1 decades apart; this is one of them.
         let decades = (1e4_f64 * 1.3 / (100.0 / 1.3)).log10();
         assert!(((marks[1] - marks[0]) * decades - (WIDTH - 13.0)).abs() < 1e-6, "{marks:?}");
         assert_eq!(drawing.readings[0].words, "a: median 100 µs, p99 1.00 ms");

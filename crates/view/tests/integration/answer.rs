@@ -1,4 +1,5 @@
-//! The answer on one screen: what it says for every set of systems, and that it stays within its lines and columns.
+//! The answer on one screen: its content for every set of systems, and that it stays within its lines and
+//! columns.
 
 use std::path::Path;
 
@@ -45,7 +46,8 @@ fn veracrypt() -> FixtureArm {
     volume("veracrypt", "VeraCrypt", 512, &[0.4, 0.5, 0.5, 0.6, 0.8, 0.8, 0.9])
 }
 
-/// A driver for any CPU is said before any figure; a fast one, and one for a cipher that has none, are not.
+/// A driver that suits any CPU is mentioned before any figure; a fast one, and one for a cipher without a
+/// faster one, are not mentioned.
 #[test]
 fn a_kernel_that_leaves_instructions_unused_is_told_first() {
     let with = |driver: &str| {
@@ -75,7 +77,7 @@ fn a_kernel_that_leaves_instructions_unused_is_told_first() {
     for fast in ["xts-aes-vaes-avx2", "xts(ecb(cast6-generic))"] {
         assert!(!with(fast).contains("unused"));
     }
-    // A dataset of the user's, of which ZFS tells.
+    // A dataset that belongs to the user and about which ZFS reports.
     let dataset = |driver: &str| {
         let mut record = of(vec![luks(), gocryptfs()], Vec::new());
         let arm = &mut record.plan.arms[2];
@@ -92,7 +94,8 @@ fn a_kernel_that_leaves_instructions_unused_is_told_first() {
     assert!(!dataset("aes-aesni (ICP) + gcm-avx (ICP)").contains("unused"));
 }
 
-/// So is AES without instructions for it, whether the CPU has none, nobody knows, or they are forbidden.
+/// The same for AES without instructions for it: because the CPU has none, because that is unknown, or because
+/// they are disabled.
 #[test]
 fn aes_without_instructions_is_told_first() {
     let mut record = of(Vec::new(), floor());
@@ -125,7 +128,7 @@ fn ranked() -> Record {
     Fixture { arms: ten_systems(), blocks: 6, noise_sd: 0.1, ..Fixture::default() }.record()
 }
 
-/// Each set of systems that a run may measure, with the lines that its answer may take.
+/// Each set of systems that a run may measure, with the maximum number of lines of its answer.
 fn sets() -> Vec<(&'static str, Record, usize)> {
     let one = || vec![floor().remove(1)];
     let noisy = Fixture {
@@ -189,7 +192,8 @@ fn every_answer_fits_its_screen_in_any_width() {
     }
 }
 
-/// The legend, plain speeds and where more is go first; what to take and each doubt stay, and no number stands for one.
+/// The legend, plain speeds and where to find more are omitted first. What to use and each open question stay,
+/// and are never replaced by a number.
 #[test]
 fn a_small_terminal_has_all_that_is_to_be_taken_and_open() {
     let mut all = sets();
@@ -245,7 +249,7 @@ fn no_mark_denies_its_interval() {
         let text = answer(&fixture.record(), 80);
         for (value, by, mark) in figures(&text) {
             seen += 1;
-            // What leaves 100 out beyond rounding is marked.
+            // Values that exclude 100 by more than rounding are marked.
             let left_out = value + by < 99.0 || value - by > 101.0;
             assert!(!left_out || mark.is_some(), "seed {seed}: {value} ±{by}\n{text}");
             assert!(mark != Some('▼') || value < 100.5, "seed {seed}: {value} ±{by}\n{text}");
@@ -331,7 +335,7 @@ fn an_emulated_disk_is_said_to_be_one_first() {
     assert!(headline.contains("EMULATED hdd-7200"), "{text}");
 }
 
-/// A command to paste is a command to trust, and the record may be a stranger's.
+/// A command that users paste must be trustworthy, even if the record comes from a stranger.
 #[test]
 fn no_name_of_a_record_becomes_more_than_a_word_of_a_command() {
     let open =
@@ -345,7 +349,7 @@ fn no_name_of_a_record_becomes_more_than_a_word_of_a_command() {
     assert!(text.contains("--systems 'a;reboot' "), "{text}");
 }
 
-/// Headline and what to take.
+/// Headline and what to use.
 fn praised(text: &str) -> String {
     let headline = text.split("\n\n").next().unwrap();
     let take = text.split("\nTake").nth(1).unwrap_or_default();
@@ -357,7 +361,7 @@ fn what_is_to_be_avoided_is_praised_nowhere_however_fast_it_is() {
     let encfs = |kept: f64| system("encfs", "aes-256-cbc", &[kept], 4.0);
     let cryfs = || system("cryfs", "aes-256-gcm", &[0.05], 19.0);
     let own = || volume("builtin-mounted", "LUKS2", 4096, &[0.02]);
-    // Faster than all, as fast as the next, and the only other one.
+    // Faster than all others, as fast as the next one, and the only other one.
     for (systems, begins) in [
         (
             vec![encfs(0.9), gocryptfs(), cryfs()],
@@ -377,7 +381,7 @@ fn what_is_to_be_avoided_is_praised_nowhere_however_fast_it_is() {
         assert!(!praised.contains("EncFS"), "{text}");
         assert!(flat(&text).contains("Avoid EncFS: "), "{text}");
     }
-    // Who asked about nothing else gets its figures, and is told to avoid it.
+    // A user who asked for nothing else gets its figures, and the advice to avoid it.
     let text = flat(&answer(&of(vec![encfs(0.5)], floor()), 80));
     assert!(text.starts_with("Large reads and writes on nvme0n1p2 run at 50 %"), "{text}");
     assert!(text.contains("Avoid EncFS: "), "{text}");
@@ -405,7 +409,7 @@ fn the_range_of_the_headline_is_of_decided_figures_and_the_others_are_counted() 
             };
             answer(&fixture.record(), 80)
         };
-        // Where several sizes have some, they are counted together.
+        // If several sizes have such figures, they are counted together.
         let all = of(8);
         let said = flat(all.split("\n\n").next().unwrap());
         if let Some((before, _)) = said.split_once(" of 8 figures are undecided") {
@@ -430,7 +434,7 @@ fn the_range_of_the_headline_is_of_decided_figures_and_the_others_are_counted() 
             .collect();
         let low = decided.iter().copied().fold(f64::INFINITY, f64::min);
         let high = decided.iter().copied().fold(0.0, f64::max);
-        // The table rounds to fewer figures where an interval is wide.
+        // The table rounds to fewer digits if an interval is wide.
         let ends = (range[0] - low).abs() <= 1.0 && (range[range.len() - 1] - high).abs() <= 1.0;
         assert!(ends, "seed {seed}: {text}");
         ranges += 1;

@@ -1,4 +1,4 @@
-//! What a person reads of what lies on the disk, in a terminal and on the page.
+//! The description of the stored data, in a terminal and on the page.
 
 use cryptbench_answer::Labelled;
 use cryptbench_record::{
@@ -10,7 +10,7 @@ use cryptbench_view::terminal::{Style, render};
 use crate::analyse;
 use crate::fixture::Fixture;
 
-/// A record whose arms were looked at: all as it must be.
+/// A record whose arms were examined and are all as they must be.
 fn record() -> Record {
     let mut record = Fixture::default().record();
     record.evidence = record.plan.arms[1..]
@@ -55,14 +55,14 @@ fn section(record: &Record) -> String {
     text[from..].split("\n\n").next().unwrap().to_owned()
 }
 
-/// What the section says of the last choice.
+/// What the section says about the last choice.
 fn last(record: &Record) -> String {
     let (section, whole) = (section(record), section(&self::record()));
     let lines = section.lines().filter(|line| !whole.lines().any(|other| other == *line));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The sentences that rest on the evidence, the first of all first.
+/// The sentences that are based on the evidence; the first sentence of all comes first.
 fn said(record: &Record) -> String {
     let others = analyse(&Record { evidence: Vec::new(), ..record.clone() }).sentences;
     let said = analyse(record).sentences.into_iter().filter(|s| !others.contains(s));
@@ -110,7 +110,7 @@ fn what_shows_is_listed_in_words() {
     let found = record.evidence.last_mut().unwrap();
     found.scan.as_mut().unwrap().scanned_bytes = 64 << 20;
     all.push(last(&record));
-    // Of a directory all entries are seen, whatever part of their content was searched.
+    // All entries of a directory are listed, whatever part of their content was searched.
     let found = record.evidence.last_mut().unwrap();
     found.scan.as_mut().unwrap().scanned_bytes = 1 << 20;
     found.reveals.as_mut().unwrap().files = Some((5, 70));

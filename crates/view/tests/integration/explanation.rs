@@ -1,4 +1,5 @@
-//! What is added per request and per byte, and what layer and cipher take, recovered from records where it is known.
+//! The time added per request and per byte, and the losses in layer and cipher, are recovered from records in
+//! which they are known.
 
 use cryptbench_answer::Labelled;
 use cryptbench_record::{Operation, Pattern, Record, Workload};
@@ -28,7 +29,7 @@ fn sweep() -> Vec<Workload> {
     SIZES.map(workload).into()
 }
 
-/// A run over the sizes in which an arm adds so many seconds to a request of so many bytes.
+/// A run over the sizes, in which an arm adds `extra_s` seconds to a request of a given size.
 fn swept(extra_s: impl Fn(u64) -> f64) -> Record {
     let ratio = |bytes: &u64| plain_s(*bytes) / (plain_s(*bytes) + extra_s(*bytes));
     let ratios: Vec<f64> = SIZES.iter().map(ratio).collect();

@@ -1,4 +1,4 @@
-//! CSV, Markdown, the JSON Schema and the single charts of synthetic records.
+//! CSV, Markdown, the JSON Schema and the individual charts of synthetic records.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,8 +37,8 @@ fn small() -> Record {
     fixture.record()
 }
 
-/// With nine digits: the last ones of a logarithm differ from machine to machine, so that one's whole number is
-/// another's fraction.
+/// With nine digits: the last digits of a logarithm differ between machines, so that an integer on one is a
+/// fraction on another.
 fn steady(text: &str) -> String {
     let field = |field: &str| match field.parse::<f64>() {
         Ok(number) if field.contains('.') => match format!("{number:.8e}") {
@@ -102,7 +102,7 @@ fn a_row_of_csv_says_what_reached_the_disk() {
     assert_eq!((number("disk_asked_requests"), number("disk_reads")), (100.0, 125.0));
     assert_eq!((number("disk_requests_per_request"), number("disk_bytes_per_byte")), (1.25, 1.25));
     assert_eq!((number("disk_mean_request_bytes"), number("disk_merged_reads")), (4096.0, 3.0));
-    // While the 100 requests came as they did in the measured time.
+    // As if the 100 requests had arrived at the rate of the measured time.
     let took = 100.0 / number("requests_per_s");
     assert!((number("disk_in_flight") - 6.0 / took).abs() < 1e-6, "{took}");
     assert!((number("disk_idle_fraction") - (1.0 - 0.125 / took).max(0.0)).abs() < 1e-9, "{took}");
@@ -156,7 +156,7 @@ fn broken_numbers_are_empty_and_empty_tables_have_their_columns() {
 fn hostile_labels_stay_in_their_field() {
     let mut record = small();
     record.plan.arms[3].label = "a,b\"c\nd|e<b>`*".to_owned();
-    // What has no name of ours goes by its label.
+    // An arm without a name of ours is called by its label.
     record.plan.arms[3].system = "another".to_owned();
     let text = csv_of(&record, Rows::Trials);
     assert!(text.contains("\"a,b\"\"c\nd|e<b>`*\""));
@@ -190,7 +190,7 @@ fn tickets_of_every_profile() {
     assert!(markdown::render(&Labelled::of(&empty).report()).contains("no verdict"));
 }
 
-/// A change of a sound record.
+/// A change that damages a valid record.
 type Damage = fn(&mut Value);
 
 #[test]
@@ -202,7 +202,7 @@ fn records_satisfy_the_schema_and_damaged_ones_do_not() {
         value
     };
     for (name, mut record) in profiles::all() {
-        // A handful of each: what differs is the kind, not the number.
+        // A few of each, because the kind matters, not the number.
         record.trials.truncate(40);
         check(name, &record);
     }
@@ -244,7 +244,7 @@ fn every_chart_of_the_page_is_a_file_of_its_own() {
         let report = labelled.report();
         let found = charts(&report);
         let page = cryptbench_view::html::page(&report);
-        // The first screen of the page is no chart there.
+        // The first screen of the page is not a chart there.
         let overview = usize::from(found.iter().any(|chart| chart.name == "overview"));
         let drawn = page.matches("<svg class=\"chart").count() + overview;
         assert_eq!(found.len(), drawn, "{name}");
@@ -258,7 +258,8 @@ fn every_chart_of_the_page_is_a_file_of_its_own() {
     }
 }
 
-/// The bars of all charts of the share of plain speed have one scale, that of the record's results.
+/// The bars in all charts of the share of plain speed have the same scale, which depends on the record's
+/// results.
 #[test]
 fn bars_are_as_long_as_the_estimates_that_they_show() {
     let record = small();
@@ -302,7 +303,7 @@ fn a_png_has_the_colours_and_the_letters_of_its_chart() {
     };
     let (width, pixels) = picture(chart);
     assert!(width > 1_000, "{width}");
-    // Where the colour is, in CSS pixels from the corner: left and upper side, width and height.
+    // The area with this colour, in CSS pixels from the corner: left and upper side, width and height.
     let extent = |rgb: [u8; 3]| -> [f64; 4] {
         let places = pixels.chunks_exact(3).enumerate().filter(|(_, p)| *p == rgb);
         let (xs, ys): (Vec<usize>, Vec<usize>) =
@@ -321,7 +322,7 @@ fn a_png_has_the_colours_and_the_letters_of_its_chart() {
     for (found, wanted) in extent([0x00, 0x68, 0xad]).into_iter().zip(wanted) {
         assert!((found - wanted).abs() < 0.7, "{found}, not {wanted}");
     }
-    // Without letters next to nothing has the colour of ink; the same chart without its texts shows it.
+    // Without text, almost nothing has the colour of ink, as the same chart without its texts shows.
     let mut bare = chart.clone();
     bare.drawing.shapes.retain(|shape| !matches!(shape, Shape::Text { .. }));
     let ink = |of: &[u8]| of.chunks_exact(3).filter(|p| *p == [0x1b, 0x1f, 0x24]).count();

@@ -1,4 +1,4 @@
-//! The page is well formed, loads nothing, and survives records that are hostile, broken or empty.
+//! The page is well formed, loads nothing, and works with records that are malicious, damaged or empty.
 
 use base64ct::{Base64, Encoding as _};
 use cryptbench_answer::Labelled;
@@ -37,7 +37,7 @@ fn assert_balanced(page: &str) {
     assert!(open.is_empty(), "left open: {open:?}");
 }
 
-/// The page without what its script elements hold, and what they hold: the type and the content of each.
+/// The page without the contents of its script elements, and for each such element its type and contents.
 fn without_scripts(page: &str) -> (String, Vec<(String, String)>) {
     let mut scripts = Vec::new();
     let mut parts = page.split("<script");
@@ -118,7 +118,7 @@ fn a_standard_page_is_sound_and_complete() {
     assert!(page.find("id=\"numbers\"").unwrap() < page.find("id=\"method\"").unwrap());
 }
 
-/// Every class that a chart is drawn with has a rule, whose colour has a value for each scheme.
+/// Every class that a chart uses has a rule, whose colour has a value for each scheme.
 fn assert_coloured(page: &str) {
     let mut seen = 0;
     for value in page.split(" class=\"").skip(1) {
@@ -198,7 +198,7 @@ fn twenty_arms_make_a_sound_page() {
     assert!(page.contains("Cipher 19"));
 }
 
-/// The record that the page carries.
+/// The record that is contained in the page.
 fn embedded(page: &str) -> Option<Record> {
     let (_, after) = page.split_once("id=\"record\">")?;
     serde_json::from_str(after.split_once("</script>")?.0).ok()
@@ -269,7 +269,7 @@ fn settings_workloads_and_cpu_time_are_in_the_method() {
     }
 }
 
-/// Twenty systems beside each other, over every workload that has its own charts, and many trials.
+/// Twenty systems side by side, for every workload that has its own charts, and many trials.
 fn everything(arms: u32, blocks: u32) -> Record {
     let many =
         (0..arms).map(|i| encrypted(&format!("System {i} AES-256-XTS 512 B"), 512, &[0.9], 0.1));
@@ -323,7 +323,7 @@ fn pages_of_large_records_leave_out_and_say_what() {
 fn figures_lead_to_the_trials_of_their_cell() {
     let record = Fixture::default().record();
     let page = page(&record);
-    // Third arm of the first workload: in both tables.
+    // The third arm of the first workload is in both tables.
     assert_eq!(page.matches("href=\"#trials\" data-cell=\"0-2\"").count(), 2);
     let target = page.find("<h2 id=\"trials\"").unwrap();
     assert!(page[target..].contains("<noscript>"));

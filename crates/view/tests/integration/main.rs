@@ -1,4 +1,4 @@
-//! What `view` promises its users, one module for each subject.
+//! The public behaviour of `view`, one module per subject.
 
 mod answer;
 mod evidence;

@@ -1,4 +1,4 @@
-//! What is written as Parquet reads back as what is written as CSV, by the reader of Apache Arrow's polars.
+//! Parquet files contain the same data as CSV files, according to the reader of Apache Arrow's polars.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::fixture::Fixture;
 
-/// A row a line, as JSON; before them the types of the columns.
+/// One row per line, as JSON; the types of the columns come first.
 const READ: &str = "
 import json, sys, polars
 table = polars.read_parquet(sys.argv[1])
@@ -68,7 +68,7 @@ fn parquet_holds_the_rows_of_csv() {
     fixture.workloads.truncate(2);
     let mut record = fixture.record();
     read_back(&record, &python);
-    // A file without a row is one, too.
+    // A file without rows is also valid.
     record.trials.clear();
     read_back(&record, &python);
 }

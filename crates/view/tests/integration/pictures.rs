@@ -71,7 +71,7 @@ fn a_presentation_that_is_not_known_is_a_table() {
     assert_eq!(text(&record, 100), table);
 }
 
-/// A picture whose record holds nothing of what it draws gives way to the table.
+/// If a record contains no data for a picture, the table is shown instead.
 #[test]
 fn pictures_of_records_that_hold_nothing_for_them_are_left_out() {
     for presentation in ["bars", "curve", "grid", "heatmap", "copies", "files", "unlock"] {
@@ -98,7 +98,7 @@ fn bars_are_as_long_as_the_speeds_that_they_stand_for() {
         let after = line.rsplit("KiB").next().unwrap();
         2 * after.matches('█').count() + after.matches('▌').count()
     };
-    // Plain reads 16 KiB in 70 us + 7.8 us and 4 KiB in 70 us + 2 us, four deep.
+    // Plain storage reads 16 KiB in 70 us + 7.8 us and 4 KiB in 70 us + 2 us, at queue depth 4.
     let expected = (16.0 / (70.0 + 16_384.0 / 2_100.0)) / (4.0 / (70.0 + 4_096.0 / 2_100.0));
     let found = read_halves(&row("16 KiB")) as f64 / read_halves(&row("4 KiB")) as f64;
     assert!((found / expected - 1.0).abs() < 0.12, "{found} instead of {expected}");
@@ -122,7 +122,7 @@ fn an_arm_that_leaves_workloads_out_has_no_bars_and_no_open_questions_there() {
 fn heat_maps_show_the_differences_that_the_costs_make() {
     let record = profiles::iozone().record();
     let text = text(&record, 80);
-    // The first map of the first arm: write. Row of 64 KiB files, records of 4 and 64 KiB.
+    // The first map of the first arm: write. The row for 64 KiB files, with records of 4 and 64 KiB.
     let row = text.lines().find(|l| l.starts_with("  64K ")).unwrap();
     let cells: Vec<f64> = row.split_whitespace().skip(1).map(|c| c.parse().unwrap()).collect();
     let difference = |bytes: f64| {
@@ -131,7 +131,7 @@ fn heat_maps_show_the_differences_that_the_costs_make() {
     };
     assert_eq!(cells.len(), 5, "{row}");
     for (cell, bytes) in cells.iter().zip([4_096.0, 8_192.0, 16_384.0, 32_768.0, 65_536.0]) {
-        // The capped bandwidth of the fixture makes large records a little faster than that.
+        // Because the fixture limits bandwidth, large records are a little faster than that.
         assert!((cell - difference(bytes)).abs() < 12.0, "{cell} instead of {}", difference(bytes));
     }
     assert!((cells[0] + 80.0).abs() < 2.0, "{row}");
@@ -161,7 +161,7 @@ fn sentences_of_very_many_workloads_stay_a_handful() {
 #[test]
 fn copies_follow_the_trimmed_rule() {
     let mut record = profiles::dd().record();
-    // Ten known times: one longest and one shortest fall out, the other eight have a mean of 8 s.
+    // Ten known times. One longest and one shortest are discarded, and the other eight have a mean of 8 s.
     let seconds = [8.0, 7.0, 9.0, 40.0, 8.0, 8.0, 1.0, 7.5, 8.5, 8.0];
     let wanted =
         |t: &&mut Trial| t.workload == "copy-random" && t.arm == "plain" && t.block.is_some();
@@ -179,7 +179,7 @@ fn copies_follow_the_trimmed_rule() {
     // 134.217728 MB / 8 s, and the root of 2.5 / 7.
     assert_eq!(row, ["plain", "8.00", "s", "598", "ms", "16.8", "MB/s", "8", "of", "10"]);
 
-    // By the other rule all ten count: 105 s, and 134.217728 MB / 10.5 s.
+    // With the other rule all ten count: 105 s, and 134.217728 MB / 10.5 s.
     record.plan.estimator = Some("mean".to_owned());
     let text = self::text(&record, 100);
     let row = text.lines().skip_while(|l| l.trim() != "copy random").nth(1).unwrap();
@@ -210,7 +210,7 @@ fn the_curve_has_the_speeds_and_the_access_times_of_its_samples() {
     assert!(flat.contains("Dots: individual requests of access time 512."));
 }
 
-/// Samples of a read of the whole surface lie apart, and make a curve of 100 points as well.
+/// Samples from a read of the whole surface are far apart, but also make a curve of 100 points.
 #[test]
 fn the_curve_of_the_whole_surface_has_its_speeds() {
     let mut record = profiles::hdtune();
@@ -246,7 +246,7 @@ fn curves_survive_samples_that_are_broken_or_touch_everywhere() {
     assert!(!text(&record, 80).contains("NaN"));
     let mut record = profiles::hdtune();
     for t in &mut record.trials {
-        // Without access times the surface ends where its own samples do.
+        // Without access times, the surface ends at its own last sample.
         t.measured.samples =
             t.measured.samples.take().filter(|_| t.workload.starts_with("surface"));
         let offsets = t.measured.samples.iter_mut().flat_map(|s| s.offset.iter_mut());

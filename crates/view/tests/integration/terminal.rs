@@ -1,4 +1,4 @@
-//! What a person reads in a terminal: snapshots, widths, and no escape sequences unless asked for.
+//! The output in a terminal: snapshots, widths, and no escape sequences unless requested.
 
 use cryptbench_answer::Labelled;
 use cryptbench_answer::names::Names;
@@ -112,7 +112,7 @@ fn sentences_are_few_and_never_read_a_large_p_as_no_cost() {
 
 #[test]
 fn no_line_is_wider_than_asked_for() {
-    // Where there is little time, a fifth of the widths, another one for each kind.
+    // If time is short, a fifth of the widths, different ones for each kind.
     let step = if nightly() { 1 } else { 5 };
     for (number, (kind, fixture)) in kinds().into_iter().enumerate() {
         let mut record = fixture.record();
@@ -128,7 +128,7 @@ fn no_line_is_wider_than_asked_for() {
         let report = labelled.report();
         for width in (40..60).step_by(5).chain((60 + number % step..=220).step_by(step)) {
             let text = render(&report, Style { width, colour: false });
-            // Beyond 200 columns nothing gets wider.
+            // Beyond 200 columns, nothing becomes wider.
             within(kind, &text, width.min(200));
         }
     }
@@ -238,7 +238,7 @@ fn every_cell_of_every_kind_of_run_can_be_explained_in_any_width() {
                 within(kind, &all, width);
             }
             for arm in &record.plan.arms {
-                // Found by its label, and called by its name.
+                // Found by its label, and called by its current name.
                 let cell = format!("{}/{}", workload.label, today(&arm.label));
                 let name = names.arm(arm);
                 let one = explained(&record, &cell, 80).unwrap();
@@ -289,7 +289,7 @@ fn a_cell_is_found_by_any_part_of_its_name() {
     assert!(title("").is_err() && title("/").is_err());
 }
 
-/// A label that is stored, in today's words.
+/// A stored label in its current wording.
 fn today(label: &str) -> String {
     label.replace("plain again", "plain, repeated").replace("null layer", "pass-through")
 }

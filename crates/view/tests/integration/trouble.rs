@@ -1,4 +1,5 @@
-//! What an answer says of the machine and of runs that were too short: the machine's own trouble first, each with a remedy.
+//! What an answer says about the machine and about runs that were too short: problems of the machine come
+//! first, each with a remedy.
 
 use cryptbench_answer::Labelled;
 use cryptbench_answer::remarks::remarks;
@@ -27,7 +28,7 @@ fn answer(record: &Record) -> String {
     lines(record).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of its answer that that of `other` does not have.
+/// The lines of the answer to `record` that the answer to `other` does not contain.
 fn beside(record: &Record, other: &Record) -> String {
     let other = lines(other);
     let own = lines(record);
@@ -54,7 +55,7 @@ fn what_kind_of_place_it_is_comes_first() {
     let how = |how: &str| PlaceKind::Compresses { how: how.to_owned() };
     let memory = "tmpfs is memory, not a disk: these figures say nothing about disks.";
     assert!(with("tmpfs", vec![PlaceKind::Memory]).starts_with(memory));
-    // Records of earlier versions say so by their file system alone.
+    // Records of earlier versions show this only by their file system.
     assert!(with("tmpfs", Vec::new()).starts_with(memory));
     let btrfs = with("btrfs", vec![how("compress=zstd"), PlaceKind::CopiesOnWrite]);
     assert!(btrfs.starts_with("btrfs compresses (compress=zstd) and copies on write:"), "{btrfs}");
@@ -113,7 +114,7 @@ fn zeros_on_a_compressing_file_system_are_no_cache() {
         vec![Workload { content: Some("zeros".to_owned()), ..fixture.workloads[0].clone() }];
     let mut record = fixture.record();
     for trial in &mut record.trials {
-        // Next to nothing reached the disk.
+        // Almost nothing reached the disk.
         let moved = trial.measured.device.as_mut().unwrap();
         (moved.read_bytes, moved.written_bytes) = (0, 4096);
     }
@@ -153,7 +154,7 @@ fn a_machine_that_saves_power_is_told_before_any_system() {
                set --epp balance_performance
                gocryptfs, if its worst case is acceptable: large writes, one at a time,
         ");
-    // Under these drivers that governor is the usual one, and fast.
+    // With these drivers, that governor is the default and is fast.
     for driver in ["intel_pstate", "amd-pstate-epp"] {
         let usual = Power {
             governor: some("powersave"),
@@ -182,7 +183,7 @@ fn a_disk_that_something_holds_to_a_rate_is_told_and_one_that_varies_is_not() {
     assert!(text.starts_with(said), "{text}");
     assert!(text.contains("Use A disk without a rate limit, or with a higher one:"));
     let mut fast = cloud.record();
-    // Small writes at another rate: what is left is the limit on bytes.
+    // Small writes have another rate, so only the limit on bytes remains.
     for trial in fast.trials.iter_mut().filter(|t| t.workload.starts_with("ran-write")) {
         trial.measured.elapsed_s *= 0.8;
     }
@@ -191,7 +192,7 @@ fn a_disk_that_something_holds_to_a_rate_is_told_and_one_that_varies_is_not() {
         !text.contains("requests per second") && text.contains("of 125 MB per second"),
         "{text}"
     );
-    // A turning disk reads and writes in sequence at one rate by itself.
+    // A rotating disk reads and writes sequentially at the same rate by itself.
     fast.target.device.as_mut().unwrap().rotational = true;
     assert!(!answer(&fast).contains("A limit of"));
     let natural = Fixture { base: held, noise_sd: 0.1, ..of(vec![gocryptfs()]) };
@@ -216,12 +217,12 @@ fn path_or_cipher_is_told_where_the_pass_through_was_measured() {
     assert!(path.contains(says), "{path}");
     let cipher = with(0.9);
     assert!(cipher.contains("The cipher of gocryptfs costs more than its path"), "{cipher}");
-    // The square root of 0.4: half of the loss is the path's.
+    // The square root of 0.4: half of the loss is caused by the path.
     assert!(!with(0.4_f64.sqrt()).contains("costs more than"));
     assert!(!answer(&of(vec![gocryptfs()]).record()).contains("costs more than"));
 }
 
-/// A dm-crypt device in use, read beside the device below it.
+/// A dm-crypt device in use, read together with the underlying device.
 fn in_use(blocks: u32) -> Record {
     let mut own = encrypted("LUKS2 (dm-crypt)", 512, &[0.8], 0.3);
     own.arm.id = "paired".to_owned();

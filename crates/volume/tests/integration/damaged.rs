@@ -1,5 +1,5 @@
-//! Headers damaged at random by somebody who can make their checksums right: judged in bounded time and memory, and what
-//! opens nevertheless can be read or says why not.
+//! Headers that were damaged at random by someone who can correct their checksums. They must be processed in
+//! bounded time and memory, and a volume that opens nevertheless must be readable or report why not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +26,10 @@ use crate::filevault::maker::{
 use crate::luks::volumes::{cheap, passphrase, resources, volume};
 use crate::{bitlocker, ecryptfs, freeotfe, tcrypt};
 
-/// An input that takes longer hangs.
+/// An input that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What a header may cost here: far below the defaults, so that many can be judged.
+/// Limits for the cost of a header: far below the defaults, so that many can be processed.
 fn options() -> LuksOptions<'static> {
     let mut resources = resources();
     resources.limits =
@@ -44,7 +44,7 @@ fn options() -> LuksOptions<'static> {
     LuksOptions { access: Access::ReadOnly, keyslot: None, secondary: false, resources }
 }
 
-/// Reads the ends and the middle of what opened.
+/// Reads the start, the middle and the end of a volume that opened.
 fn read(opened: Result<Volume, VolumeError>) -> bool {
     let Ok(volume) = opened else { return false };
     let sector = volume.sector() as u64;
@@ -55,14 +55,15 @@ fn read(opened: Result<Volume, VolumeError>) -> bool {
     true
 }
 
-/// Judges one damaged LUKS header in every way there is.
+/// Processes a damaged LUKS header in every possible way.
 fn judge(device: &Arc<MemoryDevice>) -> bool {
     let _ = detect::detect(&**device).map(|found| found.kind.to_string());
     let _ = info(&**device);
     read(open_with(Arc::clone(device) as Arc<dyn BlockDevice>, &passphrase("first"), &options()))
 }
 
-/// Nothing is written to the device but its header, each time. Its key is short, as the keyslot has a multiple of it.
+/// Only the header is written to the device each time. Its key is short, because the keyslot contains a
+/// multiple of it.
 fn luks(what: &'static str, version: Version, change: impl Fn(&mut [u8], &mut Random)) {
     let device = volume(&CreateOptions { key_bytes: 32, ..cheap(version) });
     let mut header = vec![0; 2 * COPY];
@@ -80,14 +81,14 @@ fn luks(what: &'static str, version: Version, change: impl Fn(&mut [u8], &mut Ra
 #[test]
 fn luks1_headers() {
     luks("inputs: LUKS1 headers", Version::Luks1, |bytes, random| {
-        // Behind the magic and the version.
+        // After the magic and the version.
         damage(&mut bytes[8..592], random);
     });
 }
 
 const COPY: usize = 16 << 10;
 
-/// Makes the checksums of both copies right.
+/// Corrects the checksums of both copies.
 fn with_checksums(bytes: &mut [u8]) {
     for copy in [0, COPY] {
         bytes[copy + 448..copy + 512].fill(0);
@@ -136,7 +137,7 @@ fn veracrypt_headers_that_are_damaged_before_they_are_encrypted() {
         let end = if random.once_in(3) { plain.len() } else { 192 };
         damage(&mut plain[4..end], &mut random);
         if !random.once_in(3) {
-            // CRC-32 of the keys at 8, of the fields at 188.
+            // CRC-32 of the keys is at 8, that of the fields at 188.
             let keys = bitlocker::volumes::crc32(&plain[192..448]);
             plain[8..12].copy_from_slice(&keys.to_be_bytes());
             let fields = bitlocker::volumes::crc32(&plain[..188]);
@@ -152,8 +153,8 @@ fn veracrypt_headers_that_are_damaged_before_they_are_encrypted() {
     }
 }
 
-/// Mostly by somebody who has the key, as otherwise nothing is read behind the sealed digest. The key is beside the volume, as
-/// stretching a password takes a part of a second.
+/// Mostly by someone who has the key, because otherwise nothing after the sealed digest is read. The key is
+/// supplied directly, because stretching a password takes a noticeable part of a second.
 #[test]
 fn bitlocker_metadata() {
     let (whole, master) = bitlocker::volumes::suspended();
@@ -171,7 +172,7 @@ fn bitlocker_metadata() {
                 bitlocker::volumes::seal(copy, &master);
             }
         });
-        // Last, as the place of the copies is read there.
+        // Changed last, because the offsets of the copies are read from it.
         if random.once_in(4) {
             damage(&mut bytes[..512], &mut random);
         }
@@ -186,7 +187,7 @@ fn bitlocker_metadata() {
     }
 }
 
-/// An image of FileVault, its decrypted objects, and the file with its keys.
+/// A FileVault image, its decrypted objects, and the file with its keys.
 type Mac = (Vec<u8>, Vec<[u8; OBJECT]>, Vec<u8>);
 
 fn macs() -> Vec<Mac> {
@@ -204,7 +205,7 @@ fn macs() -> Vec<Mac> {
     all.iter().map(mac).collect()
 }
 
-/// Damages the header, a block of the unencrypted metadata or an object, and mostly makes the checksum right.
+/// Damages the header, a block of the unencrypted metadata or an object, and usually corrects the checksum.
 fn damage_mac((image, objects, _): &Mac, random: &mut Random) -> Vec<u8> {
     let mut bytes = image.clone();
     let right = !random.once_in(8);
@@ -227,7 +228,7 @@ fn damage_mac((image, objects, _): &Mac, random: &mut Random) -> Vec<u8> {
         _ => {
             let chosen = random.below(objects.len());
             let object = &mut objects[chosen].clone();
-            // Most of a block is zeros.
+            // Most of a block consists of zeros.
             let end = object.iter().rposition(|byte| *byte != 0).map_or(64, |last| last + 2);
             damage(&mut object[8..end.min(OBJECT)], random);
             if right {
@@ -258,7 +259,7 @@ fn filevault_metadata() {
             damage(&mut file, &mut random);
         }
         device.write_at(0, &bytes).unwrap();
-        // A password of the volume, or the file and a password that is none.
+        // A password of the volume, or the file and a wrong password.
         let with_file = random.once_in(2).then(|| Credentials {
             keyfiles: vec![Secret::new(file)],
             ..mac::passphrase("another")
@@ -270,7 +271,7 @@ fn filevault_metadata() {
             if filevault::derivations(&*device).iter().flatten().any(dear) {
                 return false;
             }
-            // Named, as without its signature it would be tried as VeraCrypt.
+            // The format is specified, because a volume without its signature would be tried as VeraCrypt.
             let options = OpenOptions { format: Some("filevault2"), ..mac::options() };
             let device: Arc<dyn BlockDevice> = Arc::clone(&device) as _;
             read(open(device, with_file.as_ref().unwrap_or(&password), &options))
@@ -279,7 +280,7 @@ fn filevault_metadata() {
     }
 }
 
-/// The property lists alone, as the file with a system's keys has them in clear text.
+/// Only the property lists, in plaintext as in the decrypted file with a system's keys.
 #[test]
 fn filevault_property_lists() {
     let image = Maker { stored: Stored::Wiped, ..Maker::default() }.image();
@@ -297,7 +298,7 @@ fn filevault_property_lists() {
     }
 }
 
-/// A disk with an MBR, logical partitions and a GPT at its usual place.
+/// A disk with an MBR, logical partitions, and a GPT at its usual offset.
 fn partitioned() -> Vec<u8> {
     let mut disk = vec![0; 64 << 10];
     let entry = |kind: u8, first: u32, sectors: u32| {
@@ -340,7 +341,7 @@ fn apple_map() -> [u8; 2048] {
     map
 }
 
-/// The entry of the MBR that stands for a GPT.
+/// The MBR entry that represents a GPT.
 fn protective() -> [u8; 16] {
     let mut entry = [0xff; 16];
     entry[4] = 0xee;
@@ -354,7 +355,7 @@ fn partition_tables() {
     let watch = Watch::new("inputs: partition tables", LIMIT);
     for seed in seeds(2000) {
         let (mut bytes, mut random) = (whole.clone(), Random::new(seed));
-        // Every other one without the mark of a GPT, so that the other table is read.
+        // Every second disk lacks the GPT's signature, so that the other table is read.
         let what = if seed % 2 == 0 {
             bytes[512] = 0;
             damage(&mut bytes[..512], &mut random);
@@ -377,7 +378,7 @@ fn apple_partition_maps() {
     let watch = Watch::new("inputs: Apple's partition maps", LIMIT);
     for seed in seeds(2000) {
         let (mut bytes, mut random) = (whole.clone(), Random::new(seed));
-        // The marks stay in most, without which nothing is read.
+        // Most keep the signatures, without which nothing is read.
         for entry in 0..4 {
             let from = 512 * entry + if random.once_in(8) { 0 } else { 2 };
             damage(&mut bytes[from..512 * entry + 64], &mut random);
@@ -387,7 +388,7 @@ fn apple_partition_maps() {
     }
 }
 
-/// Looks into every partition that there is.
+/// Examines every partition.
 fn has_partitions(bytes: Vec<u8>) -> bool {
     let device: Arc<dyn BlockDevice> = Arc::new(MemoryDevice::new(bytes));
     let found = partitions(&*device).unwrap();
@@ -400,7 +401,8 @@ fn has_partitions(bytes: Vec<u8>) -> bool {
     !found.is_empty()
 }
 
-/// Known contents, among them disk images of other programs: their magics, and the numbers that are read beside them.
+/// Known contents, including disk images of other programs: their magics, and the numbers that are read
+/// together with them.
 #[test]
 fn contents_by_their_magics() {
     let watch = Watch::new("inputs: contents by their magics", LIMIT);
@@ -412,7 +414,7 @@ fn contents_by_their_magics() {
         }
         for _ in 0..1 + random.below(3) {
             let (_, place, magic) = *random.one_of(&PLACES);
-            // What would be beyond the end is anywhere.
+            // A location beyond the end is moved to an arbitrary one.
             let at = place.rem_euclid(bytes.len() as i64) as usize;
             let at = at.min(bytes.len() - magic.len());
             bytes[at..at + magic.len()].copy_from_slice(magic);
@@ -453,7 +455,7 @@ fn freeotfe_blocks() {
         let mut random = Random::new(seed);
         let mode = *random.one_of(&["xts-plain64", "cbc-null"]);
         let mut details = freeotfe::details(mode);
-        // What is used is at the beginning.
+        // The used part is at the start.
         let end = if random.once_in(4) { details.len() } else { 100 };
         damage(&mut details[..end], &mut random);
         let mut block = freeotfe::block(mode, &details);
@@ -473,7 +475,7 @@ fn ecryptfs_files() {
     let watch = Watch::new("inputs: eCryptfs files", LIMIT);
     for seed in seeds(2000) {
         let (mut bytes, mut random) = (whole.clone(), Random::new(seed));
-        // Behind the size and the marker, most often.
+        // Usually after the size and the marker.
         let start = if random.once_in(4) { 0 } else { 16 };
         damage(&mut bytes[start..120], &mut random);
         if random.once_in(4) {
@@ -521,7 +523,7 @@ fn ecryptfs_wrapped_passphrases() {
         let mut random = Random::new(seed);
         let mut wrapped = ecryptfs::WRAPPED.to_vec();
         damage(&mut wrapped, &mut random);
-        // Deriving a key takes a while: in most, the signature or the length is none.
+        // Deriving a key takes a while, so most have an invalid signature or length.
         match random.below(64) {
             0 => {}
             1..32 => wrapped[10 + random.below(16)] = b'g',

@@ -1,4 +1,4 @@
-//! What `detect` says of encrypted volumes, of file systems, of noise, and of disks with bad places.
+//! The results of `detect` for encrypted volumes, file systems, noise, and disks with bad sectors.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use cryptbench_volume::{Credentials, Part, Secret};
 
 const MIB: usize = 1 << 20;
 
-/// Bytes of a generator without a seed from outside (splitmix64): the same on every run.
+/// Bytes from a generator with a fixed seed (splitmix64), the same on every run.
 fn noise(len: usize, mut seed: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(len + 8);
     while out.len() < len {
@@ -57,17 +57,17 @@ fn luks_whole_half_and_damaged() {
         assert_eq!((version, secondary_only, problem), (number, false, None));
         assert_eq!(uuid, "01234567-89ab-4def-8123-456789abcdef");
     }
-    // The primary gone.
+    // The primary header is missing.
     let half = luks(Version::Luks2);
     write_bytes(&*half, 0, &[0; 4096]).unwrap();
     let found = detect(&*half).unwrap();
     assert!(matches!(found.kind, Kind::Luks { version: 2, secondary_only: true, .. }));
-    // A file system in its place.
+    // A file system has replaced it.
     write_bytes(&*half, 1080, b"\x53\xef").unwrap();
     let found = detect(&*half).unwrap();
     assert!(matches!(found.kind, Kind::FileSystem { name: "ext2, ext3 or ext4" }));
     assert_eq!(found.notes.len(), 1);
-    // Both damaged.
+    // Both headers are damaged.
     let damaged = luks(Version::Luks2);
     write_bytes(&*damaged, 4096, b"?").unwrap();
     write_bytes(&*damaged, (16 << 10) + 4096, b"?").unwrap();
@@ -76,7 +76,7 @@ fn luks_whole_half_and_damaged() {
         panic!("not recognised");
     };
     assert!(problem.contains("checksum"), "{problem}");
-    // A version that there is not.
+    // An unknown version.
     let later = luks(Version::Luks1);
     write_bytes(&*later, 6, &[0, 9]).unwrap();
     let found = detect(&*later).unwrap().kind;
@@ -86,7 +86,7 @@ fn luks_whole_half_and_damaged() {
 #[test]
 fn magics() {
     let with = |at: usize, magic: &[u8]| {
-        // In noise, so that nothing but the magic tells.
+        // In noise, so that only the magic is recognisable.
         let mut bytes = noise(MIB, 2);
         bytes[at..at + magic.len()].copy_from_slice(magic);
         kind(bytes)
@@ -107,7 +107,7 @@ fn magics() {
         assert_eq!(with(at, magic), Kind::FileSystem { name: expected });
         assert!(with(at, magic).is_plain());
     }
-    // Two bytes alone tell nothing: one random device in 65,536 has them.
+    // Two bytes do not prove anything: one random device in 65,536 contains them.
     assert!(matches!(with(1080, b"\x53\xef"), Kind::Random { .. }));
     let mut ext = [0; 100];
     ext[56..58].copy_from_slice(b"\x53\xef");
@@ -116,7 +116,7 @@ fn magics() {
     assert_eq!(with(512, b"EFI PART"), Kind::PartitionTable { name: "GPT" });
     assert_eq!(with(4096, b"EFI PART"), Kind::PartitionTable { name: "GPT" });
 
-    // BitLocker To Go says FAT32 as well.
+    // BitLocker To Go also contains "FAT32".
     let mut to_go = vec![0; MIB];
     to_go[3..11].copy_from_slice(b"MSWIN4.1");
     to_go[82..90].copy_from_slice(b"FAT32   ");
@@ -138,12 +138,12 @@ fn magics() {
     assert!(matches!(kind(mbr.clone()), Kind::Unknown { .. }));
     mbr[446..462].copy_from_slice(&[0x80, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0, 1, 0]);
     assert_eq!(kind(mbr), Kind::PartitionTable { name: "MBR" });
-    // The signature in noise makes no partition table.
+    // The signature in noise is not a partition table.
     let random = with(510, &[0x55, 0xaa]);
     assert!(matches!(random, Kind::Random { .. }), "{random}");
 }
 
-/// Contents of libblkid's and QEMU's tables: name, offset (from the end where negative), magic.
+/// Contents from libblkid's and QEMU's tables: name, offset (from the end if negative), magic.
 pub const PLACES: [(&str, i64, &[u8]); 49] = [
     ("linux_raid_member", 0, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
     ("linux_raid_member", 4096, b"\xfc\x4e\x2b\xa9\x01\0\0\0"),
@@ -210,7 +210,7 @@ fn everything_is_found_at_each_of_its_places() {
                 panic!("{name} at {place}: {:?}", signatures(&device));
             };
             assert_eq!((found.name, found.offset, found.at_end), (name, at as u64, place < 0));
-            // Where the start says nothing else, even the end tells what it is; but not of noise.
+            // If the start is not recognised, the end determines the result, but not if the rest is noise.
             let detected = detect(&device).unwrap();
             match detected.kind {
                 Kind::Random { .. } => {
@@ -221,7 +221,7 @@ fn everything_is_found_at_each_of_its_places() {
             }
         }
     }
-    // Nothing is found in what is random, and LUKS by its magic alone.
+    // Nothing is recognised in random data, and LUKS only by its magic.
     for seed in 0..20 {
         assert_eq!(signatures(&MemoryDevice::new(noise(SIZE, seed))), []);
     }
@@ -232,7 +232,7 @@ fn everything_is_found_at_each_of_its_places() {
     assert_eq!(places, [0, 32 << 10]);
 }
 
-/// Images of other programs end anywhere, and devices are cut to whole sectors.
+/// Images of other programs can end anywhere, and devices are truncated to whole sectors.
 #[test]
 fn what_a_file_ends_with_is_seen_within_a_sector() {
     let file = tempfile::NamedTempFile::new_in(".").unwrap();
@@ -258,7 +258,7 @@ fn what_a_file_ends_with_is_seen_within_a_sector() {
             assert!(found.to_string().contains(expected), "{mode:?}: {found}");
             let obstacle = found.obstacle().unwrap().to_string();
             assert!(obstacle.contains("qemu-img convert -f dmg") || obstacle.contains("hdiutil"));
-            // The same behind other bytes, up to the end of the file.
+            // The same after other bytes, up to the end of the file.
             let sector = device.sector() as u64;
             if device.size() > sector {
                 let part = Part::new(device, sector, None).unwrap();
@@ -286,7 +286,7 @@ fn magics_of_two_bytes_need_more_than_that() {
         assert_eq!(with(parts), [name]);
         assert!(with(&parts[..1]).is_empty(), "{name}");
     }
-    // Sun's label: the words give 0 together.
+    // Sun's label: the XOR of its words is 0.
     let mut label = noise(512, 10);
     label[508..512].copy_from_slice(&[0xda, 0xbe, 0, 0]);
     let sum = label.chunks_exact(2).fold([0; 2], |sum, w| [sum[0] ^ w[0], sum[1] ^ w[1]]);
@@ -306,17 +306,17 @@ fn noise_zeros_and_text() {
     assert_eq!(kind(vec![0; MIB]), Kind::Zeros);
     let text: Vec<u8> = b"the quick brown fox ".iter().copied().cycle().take(MIB).collect();
     assert!(matches!(kind(text), Kind::Unknown { .. }));
-    // A volume that was created without filling it: a header, then zeros.
+    // A volume that was created without being filled: a header, then zeros.
     let mut sparse = vec![0; 8 * MIB];
     sparse[..MIB / 8].copy_from_slice(&noise(MIB / 8, 3));
     assert!(matches!(kind(sparse), Kind::Random { .. }));
-    // Small and empty.
+    // Small and empty devices.
     assert_eq!(kind(Vec::new()), Kind::Unreadable);
     assert!(matches!(kind(noise(512, 4)), Kind::Random { .. }));
     assert_eq!(kind(vec![0; 512]), Kind::Zeros);
 }
 
-/// Gives errors within a range, as a failing disk.
+/// Returns errors for a range, like a failing disk.
 struct BadPlace {
     below: MemoryDevice,
     bad: std::ops::Range<u64>,
@@ -361,7 +361,7 @@ fn bad_places_are_named_and_the_rest_is_judged() {
     let [(range, error)] = found.unreadable.as_slice() else { panic!("{:?}", found.unreadable) };
     assert_eq!((range.clone(), error.as_str()), (4096..16384, "medium error"));
 
-    // The primary header lies in the bad place: the secondary tells.
+    // The primary header is in the bad range, so the secondary one is used.
     let disk = BadPlace { below: MemoryDevice::new(luks(Version::Luks2).contents()), bad: 0..512 };
     let found = detect(&disk).unwrap();
     assert!(matches!(found.kind, Kind::Luks { version: 2, secondary_only: true, .. }));

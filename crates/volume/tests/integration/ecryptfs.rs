@@ -1,4 +1,4 @@
-//! Names and files of eCryptfs' lower directories.
+//! Names and files in eCryptfs lower directories.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,7 +9,7 @@ use cryptbench_volume::format::ecryptfs::{
 use cryptbench_volume::{Credentials, Secret, VolumeError};
 use sha2::{Digest as _, Sha512};
 
-/// A lower file of the kernel's, which holds an x, under [`PASSPHRASE`].
+/// A lower file that the kernel wrote, which contains an x, with [`PASSPHRASE`].
 pub const ONE: &[u8] = include_bytes!("../fixtures/ecryptfs/one");
 pub const PASSPHRASE: &[u8] = b"mount pass";
 /// Its name.
@@ -29,7 +29,7 @@ pub fn keys(passphrase: &[u8]) -> Keys {
     Keys::of(&credentials, tier().unwrap()).unwrap()
 }
 
-/// What is missing in a lower file, and its content.
+/// The missing parts of a lower file, and its content.
 pub fn opened(lower: &[u8], keys: &mut Keys) -> Result<(Option<String>, Vec<u8>), VolumeError> {
     let header = Header::parse(&lower[..lower.len().min(START)])?;
     let mut content = Vec::new();
@@ -47,7 +47,7 @@ pub fn opened(lower: &[u8], keys: &mut Keys) -> Result<(Option<String>, Vec<u8>)
     Ok((problem, content))
 }
 
-/// A name as the kernel encrypts it with AES-128, for names that it would never make.
+/// A name encrypted with AES-128 as the kernel would, for names that the kernel would never write.
 fn encrypted(name: &[u8]) -> Vec<u8> {
     const LETTERS: &[u8] = b"-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut key: [u8; 64] =
@@ -127,7 +127,7 @@ fn a_damaged_name_is_no_other_name() {
     for at in 24..whole.len() - 24 {
         let mut damaged = whole.clone();
         damaged[at] = if damaged[at] == b'b' { b'c' } else { b'b' };
-        // Later blocks have nothing that tells.
+        // Later blocks do not contain anything that shows the change.
         if at < 24 + 34 {
             assert!(plain_name(&damaged, &mut keys).is_err(), "{at}");
         }
@@ -145,7 +145,7 @@ fn what_is_missing_is_told() {
     let (problem, content) = opened(&ONE[..12287], &mut keys).unwrap();
     assert_eq!(content.len(), 0);
     assert_eq!(problem.unwrap(), "it is truncated: 0 of 1 bytes are present");
-    // A file of three extents, the second of which the kernel never wrote.
+    // A file with three extents, the second of which the kernel never wrote.
     let mut long = [ONE, &ONE[8192..], &ONE[8192..]].concat();
     long[..8].copy_from_slice(&10000_u64.to_be_bytes());
     long[12288..16384].fill(0);
@@ -163,7 +163,7 @@ fn what_cannot_be_read_loses_only_itself() {
     (1..5000).for_each(|_| long.extend_from_slice(&ONE[8192..]));
     long[..8].copy_from_slice(&(5000 * 4096_u64).to_be_bytes());
     let header = Header::parse(&long[..START]).unwrap();
-    // The places of extents, and what is said of them.
+    // Offsets of extents, and the messages about them.
     for (bad, expected, told) in [
         (
             &[3, 70][..],
@@ -194,7 +194,7 @@ fn what_cannot_be_read_loses_only_itself() {
             assert_eq!(extent.iter().all(|byte| *byte == 0), bad.contains(&number), "{number}");
         }
     }
-    // A disk that is gone does not make a file of zeros.
+    // If the disk is gone, the result is not a file of zeros.
     let mut out = 0;
     let gone = |at: u64, _: &mut [u8]| match at {
         0..8192 => Ok(()),

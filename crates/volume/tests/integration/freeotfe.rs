@@ -1,4 +1,4 @@
-//! Volumes of LibreCrypt.
+//! Volumes created by LibreCrypt.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,10 +7,11 @@ use cryptbench_cipher::{Layout, dm_crypt, tier};
 use cryptbench_kdf::Effort;
 use cryptbench_volume::{Credentials, OpenOptions, Secret, Volume, VolumeError, open};
 
-/// The start of a volume that LibreCrypt made, its passphrase, bytes of data, and what opens it.
+/// The start of a volume created by LibreCrypt, its passphrase, the size of its data in bytes, and what opens
+/// it.
 const ALL: [(&[u8], &[u8], u64, &str); 2] = [
     (include_bytes!("../fixtures/freeotfe/a.start"), b"password", 1 << 20, "aes-xts-plain64"),
-    // In Windows' code page.
+    // In Windows code page encoding.
     (
         include_bytes!("../fixtures/freeotfe/c.start"),
         b"!\"\xa3$%^&*()",
@@ -24,7 +25,7 @@ fn options() -> OpenOptions<'static> {
     OpenOptions { format: Some("freeotfe"), ..OpenOptions::new(tier().unwrap(), effort) }
 }
 
-/// The volume with zeros for all but its start.
+/// The volume, with zeros everywhere except at its start.
 fn opened(start: &[u8], bytes: u64, passphrase: &[u8]) -> Result<Volume, VolumeError> {
     opened_with(start, bytes, passphrase, &options())
 }
@@ -42,10 +43,11 @@ fn opened_with(
     open(Arc::new(MemoryDevice::new(whole)), &credentials, options)
 }
 
-/// Bytes of the details in a block.
+/// Size of the details in a block, in bytes.
 pub const DETAILS: usize = 512 - 32 - 64;
 
-/// Details of the fourth layout: a key of AES in the mode of the block, 64 sectors of data, IVs from the start of the data.
+/// Details of layout 4: an AES key in the mode of the block, 64 sectors of data, IVs that count from the start
+/// of the data.
 pub fn details(mode: &str) -> [u8; DETAILS] {
     let key = if mode == "cbc-null" { 32 } else { 64_u8 };
     let (iv, generator) = if mode == "cbc-null" { (16, 2) } else { (0, 0) };
@@ -61,7 +63,7 @@ pub fn details(mode: &str) -> [u8; DETAILS] {
     made.try_into().unwrap()
 }
 
-/// A block with these details, by the description of the format: SHA-512 and AES, passphrase `p`.
+/// A block with these details, according to the description of the format: SHA-512 and AES, passphrase `p`.
 pub fn block(mode: &str, details: &[u8; DETAILS]) -> Vec<u8> {
     static DERIVED: OnceLock<[u8; 64]> = OnceLock::new();
     let sha512 = cryptbench_kdf::find("sha-512").unwrap();
@@ -87,7 +89,7 @@ pub fn block(mode: &str, details: &[u8; DETAILS]) -> Vec<u8> {
     [&salt[..], &plain].concat()
 }
 
-/// Opens what [`block`] begins, without trying other hashes.
+/// Opens a volume that starts with a [`block`], without trying other hashes.
 pub fn opened_block(block: &[u8], bytes: u64) -> Result<Volume, VolumeError> {
     opened_with(block, bytes, b"p", &OpenOptions { prf: Some("sha-512"), ..options() })
 }

@@ -1,4 +1,4 @@
-//! What `volume` promises its users, one module for each subject.
+//! The public behaviour of `volume`, one module per subject.
 
 mod bitlocker;
 mod damaged;
@@ -13,8 +13,9 @@ use std::path::Path;
 
 const CRYPTSETUP: &str = "/usr/sbin/cryptsetup";
 
-/// Whether there is this program of Linux. Looked for, not tried: under QEMU one that does not exist starts, and fails.
-/// Under Wine it is there as well, and can be started, but its input and output are lost.
+/// Whether this Linux program exists. It is searched for and not tried: under QEMU, starting a missing program
+/// succeeds, and the program then fails. Under Wine the program also exists and can be started, but its input
+/// and output are lost.
 fn there(program: &str) -> bool {
     if cfg!(windows) {
         eprintln!("SKIPPED: {program} is a program of Linux, and this is Windows or Wine");

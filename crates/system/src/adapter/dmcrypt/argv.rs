@@ -217,10 +217,10 @@ mod tests {
                 "luks2 --perf-no_read_workqueue --perf-no_write_workqueue --perf-same_cpu_crypt",
             ),
             (Choice { same_cpu: true, format: "luks1", ..luks }, "luks1 --perf-same_cpu_crypt"),
-            // Settings in the header are not repeated.
+            // Settings that are in the header are not repeated.
             (Choice { integrity: "hmac-sha256", ..luks }, "luks2"),
             (Choice { integrity: "aead", journal: "none", ..luks }, "luks2 --integrity-no-journal"),
-            // Below LUKS2, integritysetup sets that.
+            // Under LUKS2, integritysetup sets the journal mode.
             (Choice { integrity: "crc32c", journal: "none", ..luks }, "luks2"),
             (plain, "plain --cipher aes-cbc-essiv:sha256 --key-size 256 --sector-size 4096"),
             (null, "plain --cipher cipher_null-ecb --key-size 256 --sector-size 512"),

@@ -467,7 +467,7 @@ mod tests {
             [
                 "dm-crypt/aes-256-xts",
                 "dm-crypt/aes-256-xts/sector-size=4096",
-                // LUKS1 has no larger sectors.
+                // LUKS1 does not support larger sectors.
                 "dm-crypt/format=luks1/aes-256-xts",
             ]
         );
@@ -586,7 +586,7 @@ mod tests {
                 "dm-crypt/format=plain/aes-256-xts/inline-crypto=yes",
             ]
         );
-        // It has neither headers nor other ciphers, and none of dm-crypt's queues.
+        // dm-inlinecrypt has neither headers nor other ciphers, and none of dm-crypt's queues.
         let refused = [
             ("format", &["luks2"][..]),
             ("cipher", &["serpent-256-xts"]),

@@ -1,4 +1,5 @@
-//! Programs that fail, hang or vanish at each step: the error says so, and nothing is left behind.
+//! Programs that fail, hang or disappear at each step: the error must name the program, and nothing may be left
+//! behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -43,7 +44,7 @@ impl Faked {
         provision(&self.machine, &self.run_id, place)
     }
 
-    /// The error of setting it up; checks that nothing is left behind.
+    /// The error that occurs when it is set up; checks that nothing is left behind.
     fn fails(&self) -> String {
         let place = tempfile::tempdir().unwrap();
         let error = self.provision(place.path()).err().expect("a program that fails").to_string();

@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!(text(found[0].data), "PC C:");
         assert_eq!(found[1], Entry { role: 0, kind: 1, data: &[1, 2, 3] });
-        // Padding ends the list, as does a rest too short for an entry.
+        // Padding ends the list, and so does a remainder that is too short for an entry.
         bytes.extend([0; 12]);
         assert_eq!(entries(&bytes).unwrap().len(), 2);
         assert_eq!(entries(&bytes[..bytes.len() - 9]).unwrap().len(), 2);

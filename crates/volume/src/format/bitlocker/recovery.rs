@@ -199,7 +199,7 @@ mod tests {
             [0xff, 0xfe].into_iter().chain(little).collect(),
             [0xfe, 0xff].into_iter().chain(big).collect(),
             format!("{digits}\n{digits}").into_bytes(),
-            // As changed by editors and printers.
+            // As modified by editors and printers.
             text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
             text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
             text.replace('-', "\u{2013}").into_bytes(),

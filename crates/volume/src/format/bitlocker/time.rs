@@ -53,7 +53,7 @@ mod tests {
     fn dates_of_known_filetimes() {
         assert_eq!(display(0), "1601-01-01 00:00:00 UTC");
         assert_eq!(display(116_444_736_000_000_000), "1970-01-01 00:00:00 UTC");
-        // 2000-02-29 and 2026-12-31, as `date -u -d @...` has them.
+        // 2000-02-29 and 2026-12-31, as printed by `date -u -d @...`.
         assert_eq!(display((951_827_696 + TO_1970) * SECOND), "2000-02-29 12:34:56 UTC");
         assert_eq!(display((1_798_761_599 + TO_1970) * SECOND), "2026-12-31 23:59:59 UTC");
         assert!(display(u64::MAX).starts_with("60056-"));

@@ -281,7 +281,7 @@ mod tests {
             unlock(metadata, credentials, tier, effort).map(|unlocked| unlocked.warning)
         };
         assert!(warning(&metadata, &typed("another one")).is_err());
-        // As in Windows to suspend the protection: the volume master key sealed with a clear key.
+        // As Windows does to suspend the protection: the volume master key is sealed with a clear key.
         let mut attempt = Attempt { metadata: &metadata, tier, effort, stretched: 0, master: None };
         attempt.with(&Given::new(&typed("the password")).unwrap()).unwrap().unwrap();
         let (master, clear) = (attempt.master.unwrap(), LockedBytes::copy_of(&[7; 32]));

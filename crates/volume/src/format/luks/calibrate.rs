@@ -82,7 +82,7 @@ fn choose(
 mod tests {
     use super::*;
 
-    /// A machine that takes a fixed time for each unit of work, and some to start.
+    /// A machine that needs a fixed time for each unit of work, and some time to start.
     fn on_machine(function: Function, nanos_per_work: u64, target_ms: u64) -> Derivation {
         let measure = |derivation: &Derivation| {
             Ok(Duration::from_nanos(50_000 + derivation.work() * nanos_per_work))
@@ -98,7 +98,7 @@ mod tests {
             let exact = target_ms * 1_000_000 / nanos;
             assert!(work.abs_diff(exact) < exact / 50, "{work} instead of {exact}");
         }
-        // A machine too slow for the time still gets the least that is safe.
+        // A machine that is too slow for the time still gets the minimum that is safe.
         assert_eq!(on_machine(sha256, 10_000_000, 1).work(), 1000);
     }
 
@@ -108,15 +108,15 @@ mod tests {
             Derivation::Argon2 { params, .. } => (params.memory_kib, params.passes),
             Derivation::Pbkdf2 { .. } => unreachable!("the caller asked for Argon2id"),
         };
-        // 1 us for each KiB and pass: in 2 s, 2 million KiB, that is 4 passes over half a million.
+        // 1 us per KiB and pass allows 2 million KiB in 2 s, which is 4 passes over half a million.
         let (memory, passes) = cost(1000, 2000);
         assert_eq!(passes, 4);
         assert!((480_000..=500_000).contains(&memory), "{memory}");
-        // A fast machine: all the memory that is allowed, and more passes.
+        // A fast machine: the maximum memory, and more passes.
         let (memory, passes) = cost(100, 2000);
         assert_eq!(memory, 1 << 20);
         assert!((18..=19).contains(&passes), "{passes}");
-        // A slow one.
+        // A slow machine.
         assert_eq!(cost(1_000_000, 100), (32 << 10, 4));
     }
 

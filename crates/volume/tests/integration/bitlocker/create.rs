@@ -1,4 +1,4 @@
-//! Volumes made here, opened here. What other programs say of them is in `tools`.
+//! Volumes that are created and opened here. The module `tools` tests them with other programs.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn every_method_and_sector_makes_a_round_trip() {
         let again = open_bytes(&stored, &recovery(RECOVERY)).unwrap();
         let read = contents(&again);
         assert!(read[..usable] == data, "{method} {sector}");
-        // Behind it lie the metadata, which read as zeros.
+        // The metadata follows; it reads as zeros.
         assert!(read[usable..usable + 192 * KIB].iter().all(|&byte| byte == 0));
     }
 }
@@ -135,11 +135,11 @@ fn until_the_boot_sector_is_written_there_is_no_volume() {
     let device = Arc::new(MemoryDevice::new(bytes));
     let refused = info(&*device).unwrap_err();
     assert!(matches!(refused, VolumeError::NotThisFormat { .. }), "{refused}");
-    // Unless somebody says that there is one.
+    // Unless the format is specified.
     let options = OpenOptions { format: Some("bitlocker"), access: Access::ReadWrite, ..options() };
     let opened = open(Arc::clone(&device) as _, &passphrase(PASSWORD), &options).unwrap();
     assert!(opened.is_read_only());
-    // Not at its place.
+    // Not at its offset.
     let volume = volume();
     for bytes in [volume[8192..].to_vec(), [&[0; 4096], &volume[..]].concat()] {
         let refused = open(Arc::new(MemoryDevice::new(bytes)), &passphrase(PASSWORD), &options);

@@ -1,4 +1,4 @@
-//! Volumes that nobody should write: changed by somebody without the key, cut, or made up.
+//! Volumes that nobody should write: modified without the key, truncated, or made up.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::volumes::{
 };
 use super::{options, passphrase};
 
-/// Opens with the right password.
+/// The error of opening with the right password.
 fn refusal(bytes: &[u8]) -> VolumeError {
     open_bytes(bytes, &passphrase(PASSWORD)).unwrap_err()
 }
@@ -27,7 +27,7 @@ fn put(copy: &mut [u8], at: usize, bytes: &[u8]) {
 fn whoever_changes_the_metadata_without_the_key_is_found_out() {
     let whole = volume();
     let first = u64::from_le_bytes(whole[copies(&whole)[0] + 56..][..8].try_into().unwrap());
-    // The checksum is right in all of them. Each would give another plaintext.
+    // The checksum is valid in all of them. Each would yield another plaintext.
     type Change<'a> = (&'a str, Box<dyn Fn(&mut [u8])>);
     let changes: [Change<'_>; 7] = [
         ("less_is_encrypted", Box::new(|copy| put(copy, 16, &(64_u64 << 10).to_le_bytes()))),
@@ -52,7 +52,7 @@ fn whoever_changes_the_metadata_without_the_key_is_found_out() {
         assert!(matches!(refused, VolumeError::Damaged { .. }), "{name}: {refused}");
         assert!(refused.to_string().contains("without the key"), "{name}: {refused}");
     }
-    // Nor is it enough to leave the digest out.
+    // Omitting the digest is not sufficient either.
     let mut bytes = whole;
     edit(&mut bytes, |copy| {
         let len = block_len(copy);
@@ -98,7 +98,7 @@ fn metadata_that_cannot_be() {
     for (name, change) in defects {
         let mut bytes = whole.clone();
         edit(&mut bytes, change);
-        // Without a password: none of them comes so far that one is stretched.
+        // Without a password: none of them reaches the point at which a password is stretched.
         let begin = Instant::now();
         let refused = open_bytes(&bytes, &passphrase(PASSWORD)).unwrap_err();
         assert!(
@@ -164,10 +164,10 @@ fn truncated_devices() {
         assert!(!matches!(refused, VolumeError::NoKeyFits(_)), "{len}: {refused}");
         let _ = info(&MemoryDevice::new(whole[..len].to_vec()));
     }
-    // The first sectors lie in what is missing.
+    // The first sectors are in the missing part.
     let refused = refusal(&whole[..all + 192 * KIB]);
     assert!(refused.to_string().contains("first 8192 bytes"), "{refused}");
-    // Behind them there is only data.
+    // Only data follows them.
     let shorter = &whole[..all + 200 * KIB];
     let opened = open_bytes(shorter, &passphrase(PASSWORD)).unwrap();
     assert_eq!(cryptbench_blockdev::BlockDevice::size(&opened), shorter.len() as u64);
@@ -190,7 +190,7 @@ fn vista(state: (u16, u16), encrypted: u64) -> Vec<u8> {
     for (index, at) in places.iter().enumerate() {
         put(&mut block, 32 + 8 * index, &(*at as u64).to_le_bytes());
     }
-    // What NTFS has in the place of the cluster number.
+    // The value that NTFS has at the offset of the cluster number.
     put(&mut block, 56, &0x1234_u64.to_le_bytes());
     block.extend(8_u16.to_le_bytes());
     block.extend(1_u16.to_le_bytes());
@@ -204,7 +204,7 @@ fn vista(state: (u16, u16), encrypted: u64) -> Vec<u8> {
     bytes[13] = 8;
     put(&mut bytes, 40, &(SIZE as u64 / 512 - 1).to_le_bytes());
     put(&mut bytes, 56, &(512 * KIB as u64 / 4096).to_le_bytes());
-    // NTFS keeps a copy in the last sector.
+    // NTFS stores a copy in the last sector.
     bytes.copy_within(..512, SIZE - 512);
     bytes
 }
@@ -214,12 +214,12 @@ fn the_layout_of_windows_vista_is_read() {
     let bytes = vista((4, 4), 0);
     let volume = open_bytes(&bytes, &passphrase(PASSWORD)).unwrap();
     let plain = contents(&volume);
-    // The boot sector is NTFS's again, and what follows is as it is.
+    // The boot sector is NTFS's again, and the rest is unchanged.
     assert_eq!(&plain[3..11], b"NTFS    ");
     assert_eq!(plain[56..64], 0x1234_u64.to_le_bytes());
     assert!(plain[64..8192] == bytes[64..8192]);
     assert!(plain[SIZE - 512..] == plain[..512], "and so is its copy");
-    // What was zeros in the volume from which this one was made is in the same place.
+    // Zeros in the volume from which this one was made are at the same offset.
     assert!(plain[8192..512 * KIB].iter().all(|&byte| byte == 0));
     for at in [512 * KIB, 768 * KIB, 1024 * KIB] {
         assert!(plain[at..at + 16 * KIB].iter().all(|&byte| byte == 0), "{at}");
@@ -230,7 +230,7 @@ fn the_layout_of_windows_vista_is_read() {
     let writable = open_writable(&Arc::new(MemoryDevice::new(bytes)), &passphrase(PASSWORD));
     let refused = writable.unwrap_err();
     assert!(refused.to_string().contains("read-only"), "{refused}");
-    // How much is encrypted is not known of a volume that does not say so.
+    // If a volume does not state how much is encrypted, that is unknown.
     let refused = refusal(&vista((3, 1), 0));
     assert!(matches!(refused, VolumeError::Unsupported { .. }), "{refused}");
 }
@@ -247,12 +247,12 @@ fn beyond_the_encrypted_part_the_bytes_are_as_they_are() {
     assert!(volume.info().details.contains(&told), "{:?}", volume.info().details);
 }
 
-/// Chunk of the maps below.
+/// Size of a chunk in the maps below.
 const CHUNK: usize = 64 * KIB;
-/// Where description and map lie in a volume with maps.
+/// Offsets of the description and the map in a volume with maps.
 const MAPS: (usize, usize) = (512 * KIB, 513 * KIB);
 
-/// A volume with a map of what is encrypted, one bit for each chunk.
+/// A volume with a map of the encrypted chunks, with one bit per chunk.
 fn on_write(bits: u64, change: impl Fn(&mut [u8], &mut [u8])) -> Vec<u8> {
     let mut bytes = volume();
     put(&mut bytes, 160, b"\x3b\x4d\xa8\x92\x80\xdd\x0e\x4d\x9e\x4e\xb1\xe3\x28\x4e\xae\xd8");
@@ -275,7 +275,7 @@ fn on_write(bits: u64, change: impl Fn(&mut [u8], &mut [u8])) -> Vec<u8> {
     for (at, number) in [(44, 512_u32), (48, 1024), (52, 512)] {
         put(&mut map, at, &number.to_le_bytes());
     }
-    // The older record says the contrary.
+    // The older record states the opposite.
     for (at, sequence, bits) in [(512, 5_u64, bits), (1024, 4, !bits)] {
         put(&mut map, at, b"FVE-EOWBR\0");
         put(&mut map, at + 10, &36_u16.to_le_bytes());
@@ -300,7 +300,7 @@ fn on_write(bits: u64, change: impl Fn(&mut [u8], &mut [u8])) -> Vec<u8> {
 
 #[test]
 fn maps_say_what_is_encrypted() {
-    // The first sectors lie in the last chunk of all.
+    // The first sectors are in the very last chunk.
     let bits: u64 = 1 << 31 | 0b1101;
     let bytes = on_write(bits, |_, _| {});
     let volume = open_bytes(&bytes, &passphrase(PASSWORD)).unwrap();
@@ -314,11 +314,11 @@ fn maps_say_what_is_encrypted() {
             assert!(plain[range.clone()] == bytes[range], "chunk {chunk}");
         }
     }
-    // Description, map and log read as zeros.
+    // The description, the map and the log read as zeros.
     for (at, len) in [(MAPS.0, 512), (MAPS.1, 1536), (600 * KIB, 1024)] {
         assert!(plain[at..at + len].iter().all(|&byte| byte == 0), "{at}");
     }
-    // With the last chunk plain, so are the first sectors, wherever they lie.
+    // If the last chunk is not encrypted, neither are the first sectors, wherever they are.
     let bytes = on_write(0, |_, _| {});
     let plain = contents(&open_bytes(&bytes, &passphrase(PASSWORD)).unwrap());
     let first = info(&MemoryDevice::new(bytes.clone())).unwrap().first_sectors.unwrap().0 as usize;
@@ -363,8 +363,8 @@ fn maps_that_cannot_be_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Nothing that can be written into the metadata makes the parser panic, hang, or open a volume
-    /// that nobody has a key for.
+    /// No change of the metadata may cause the parser to panic or hang, or open a volume for which nobody has a
+    /// key.
     #[test]
     fn changed_metadata_never_panic(
         changes in proptest::collection::vec((0_usize..1100, any::<u8>()), 1..6),
@@ -372,7 +372,7 @@ proptest! {
     ) {
         let mut bytes = volume();
         edit(&mut bytes, |copy| {
-            // Beyond the size, which the checksum depends on.
+            // After the size, on which the checksum depends.
             for (at, byte) in &changes {
                 if !(8..10).contains(at) {
                     copy[*at] = *byte;
@@ -411,7 +411,7 @@ proptest! {
 #[test]
 fn a_cluster_that_is_larger_than_any_number_says_so() {
     let mut bytes = volume();
-    // Without its identifier, it is one of Windows Vista.
+    // Without its identifier, it counts as a Windows Vista volume.
     bytes[160..176].fill(0);
     bytes[13] = 0xc1;
     let refused = info(&MemoryDevice::new(bytes)).map(drop).unwrap_err();

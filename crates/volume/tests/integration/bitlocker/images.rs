@@ -1,5 +1,5 @@
-//! BitLocker images of cryptsetup's test suite, which Windows made, and whose plaintext was read
-//! through the kernel's dm-crypt.
+//! BitLocker images from cryptsetup's test suite, which Windows created, and whose plaintext was read through
+//! the kernel's dm-crypt.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ fn shared() -> PathBuf {
     std::env::var_os(cryptbench_prove::IMAGES).map_or(beside, Into::into)
 }
 
-/// The images, unpacked; `None` with a word about it where they are not.
+/// The images, unpacked; `None` and a message if they are not available.
 fn unpacked() -> Option<tempfile::TempDir> {
     let archive = shared().join("bitlk-images.tar.xz");
     if !archive.exists() {
@@ -39,7 +39,7 @@ fn unpacked() -> Option<tempfile::TempDir> {
     Some(dir)
 }
 
-/// A line of the table beside the images.
+/// A row of the table that comes with the images.
 struct Image {
     name: String,
     cipher: String,
@@ -65,7 +65,7 @@ impl Image {
         table.lines().skip(1).map(line).collect()
     }
 
-    /// Every credential that the table has, and none for a volume with a clear key.
+    /// Every credential in the table, and none for a volume with a clear key.
     fn credentials(&self, dir: &Path) -> Vec<Credentials> {
         let mut all = Vec::new();
         if !self.passphrase.is_empty() {
@@ -73,7 +73,7 @@ impl Image {
         }
         for digits in &self.recovery {
             all.push(recovery(digits));
-            // Windows asks for both in one place.
+            // Windows asks for both in the same prompt.
             all.push(passphrase(digits));
         }
         if !self.startup_key.is_empty() {
@@ -116,7 +116,7 @@ fn every_image_opens_by_every_credential_and_its_whole_plaintext_is_right() {
             assert_eq!(volume.info().cipher, image.cipher, "{what}");
             let details = &volume.info().details;
             assert!(details.contains(&("identifier", image.guid.clone())), "{what}: {details:?}");
-            // The whole once; the other credentials give the same key.
+            // The whole plaintext once; the other credentials yield the same key.
             if index == 0 {
                 assert_eq!(sha256(&volume), image.sha256, "{what}");
                 cryptbench_prove::count(1, "volumes of BitLocker (Windows, by cryptsetup)");
@@ -220,13 +220,13 @@ fn what_is_written_to_an_image_is_read_again_and_the_metadata_stay() {
         let credentials = image.credentials(dir.path()).remove(0);
         let options = OpenOptions { access: Access::ReadWrite, ..options() };
         let volume = open(device, &credentials, &options).unwrap();
-        // The first sectors, which lie elsewhere, and the data behind them, in one request.
+        // The relocated first sectors and the data that follows them, in one request.
         let data: Vec<u8> = (0..32 << 10).map(|i| (i / 512 + i) as u8).collect();
         volume.write_at(0, &data).unwrap();
         let mut read = vec![0; data.len()];
         volume.read_at(0, &mut read).unwrap();
         assert!(read == data, "{name}");
-        // A request that touches the metadata changes nothing.
+        // A request that touches the metadata does not change anything.
         let metadata = info.copies[0].0;
         let refused = volume.write_at(metadata - 8192, &vec![1; 16 << 10]).unwrap_err();
         assert_eq!(refused.kind(), std::io::ErrorKind::PermissionDenied);

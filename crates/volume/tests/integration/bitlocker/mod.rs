@@ -1,4 +1,4 @@
-//! BitLocker volumes: those of Windows, those made here, and what nobody should write.
+//! BitLocker volumes: those created by Windows, those created here, and malicious ones.
 
 mod create;
 mod hostile;

@@ -1,7 +1,7 @@
-//! dislocker and cryptsetup on the other side.
+//! Tests with dislocker and cryptsetup.
 //!
-//! dislocker decrypts in its own process. cryptsetup needs device mapper to show the plaintext; what it
-//! says of metadata and credentials it says without.
+//! dislocker decrypts in its own process. cryptsetup needs device mapper to show the plaintext, but not to
+//! print metadata and to check credentials.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -19,10 +19,10 @@ use crate::{CRYPTSETUP, there};
 const DISLOCKER_FILE: &str = "/usr/bin/dislocker-file";
 const DISLOCKER_FUSE: &str = "/usr/bin/dislocker-fuse";
 
-/// The programs' locale may not have more than these characters.
+/// The programs' locale may not support more characters than these.
 const PASSWORD: &str = "a plain password";
 
-/// A folder with an image of 4 MiB that was created here, and a pattern in its usable part.
+/// A folder with a 4 MiB image that was created here, and a pattern in its usable part.
 struct Lab {
     dir: tempfile::TempDir,
     usable: u64,
@@ -42,7 +42,7 @@ impl Lab {
         let options = OpenOptions { access: Access::ReadWrite, ..self::options() };
         let volume = open(Arc::new(device), &passphrase(PASSWORD), &options).unwrap();
         let mut data: Vec<u8> = (0..usable as usize).map(|i| (i / 512 * 7 + i) as u8).collect();
-        // What programs look at to tell that it is a file system.
+        // The bytes by which programs recognise a file system.
         data[..11].copy_from_slice(b"\xeb\x52\x90NTFS    ");
         data[11..13].copy_from_slice(&(sector as u16).to_le_bytes());
         volume.write_at(0, &data).unwrap();
@@ -132,7 +132,7 @@ fn what_dislocker_writes_is_read_here() {
         {
             use std::os::unix::fs::FileExt as _;
             let file = std::fs::File::options().write(true).open(&file).unwrap();
-            // In the first sectors, which lie elsewhere, and far behind them.
+            // In the first sectors, which are relocated, and far behind them.
             for (at, byte) in [(4096, 0x11), (1 << 20, 0x22), (lab.usable - 4096, 0x33)] {
                 file.write_all_at(&[byte; 4096], at).unwrap();
                 expected[at as usize..][..4096].fill(byte);
@@ -141,7 +141,7 @@ fn what_dislocker_writes_is_read_here() {
         }
         drop(mounted);
         let until = Instant::now() + Duration::from_secs(5);
-        // The process that served the mount ends a moment after it was unmounted.
+        // The process that served the mount exits a moment after the unmount.
         while lab.plaintext() != expected {
             assert!(Instant::now() < until, "{method}: other data than were written");
             std::thread::sleep(Duration::from_millis(50));

@@ -13,7 +13,7 @@ use super::{options, passphrase};
 pub const PASSWORD: &str = "grüße an alle";
 pub const RECOVERY: &str = "471207-278498-422125-177177-561902-537405-468006-693451";
 pub const KIB: usize = 1 << 10;
-/// Bytes of a small volume.
+/// Size of a small volume in bytes.
 pub const SIZE: usize = 2048 * KIB;
 
 pub fn recovery_password() -> RecoveryPassword {
@@ -25,7 +25,7 @@ pub fn create_options(method: Method, sector: u32) -> CreateOptions<'static> {
     CreateOptions { method, sector, ..CreateOptions::new(tier, effort) }
 }
 
-/// A volume of AES-XTS that the password alone opens. Making one takes a while, so it is made once.
+/// An AES-XTS volume that only a password opens. Creating one takes a while, so it is created once.
 pub fn volume() -> Vec<u8> {
     static VOLUME: OnceLock<Vec<u8>> = OnceLock::new();
     let make = || {
@@ -54,7 +54,7 @@ pub fn contents(volume: &Volume) -> Vec<u8> {
     data
 }
 
-/// CRC-32 as the metadata have it, bit by bit.
+/// CRC-32 as in the metadata, computed bit by bit.
 pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ ((crc & 1) * 0xedb8_8320))
@@ -65,7 +65,7 @@ pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// First bytes of the copies of the metadata, by the boot sector.
+/// Offsets of the metadata copies, according to the boot sector.
 pub fn copies(bytes: &[u8]) -> [usize; 3] {
     std::array::from_fn(|index| u64_at(bytes, 176 + 8 * index) as usize)
 }
@@ -75,8 +75,7 @@ pub fn block_len(copy: &[u8]) -> usize {
     16 * usize::from(u16::from_le_bytes([copy[8], copy[9]]))
 }
 
-/// Changes all copies of the metadata and makes their checksums right, as somebody without the key
-/// could.
+/// Changes all copies of the metadata and corrects their checksums, as anyone without the key could.
 pub fn edit(bytes: &mut [u8], change: impl Fn(&mut [u8])) {
     for at in copies(bytes) {
         let copy = &mut bytes[at..at + 64 * KIB];
@@ -87,7 +86,7 @@ pub fn edit(bytes: &mut [u8], change: impl Fn(&mut [u8])) {
     }
 }
 
-/// The entries in `bytes`, from `at` on: place, role and kind, and length.
+/// The entries in `bytes`, starting at `at`: offset, role and kind, and length.
 fn entries(bytes: &[u8], mut at: usize) -> Vec<(usize, [u16; 2], usize)> {
     let number = |at: usize| {
         bytes.get(at..at + 2).map_or(0, |two| u16::from(two[0]) | u16::from(two[1]) << 8)
@@ -101,7 +100,7 @@ fn entries(bytes: &[u8], mut at: usize) -> Vec<(usize, [u16; 2], usize)> {
     all
 }
 
-/// What is sealed in the entry that begins here, under `key`.
+/// The sealed content of the entry that begins here, unsealed with `key`.
 fn unsealed(entry: &[u8], key: &[u8]) -> Vec<u8> {
     let (nonce, tag) = (entry[8..20].try_into().unwrap(), entry[20..36].try_into().unwrap());
     let mut plain = entry[36..].to_vec();
@@ -127,7 +126,7 @@ pub fn suspended() -> (Vec<u8>, Vec<u8>) {
     let master = unsealed(&block[sealed..sealed + sealed_len], &*key);
     edit(&mut bytes, |copy| {
         copy[at + 8 + 26..at + 8 + 28].fill(0);
-        // The key instead of the salt, and a text for the room that is left.
+        // The key instead of the salt, and a text in the remaining space.
         let numbers = |numbers: [u16; 4]| numbers.map(u16::to_le_bytes).concat();
         let clear = [numbers([44, 0, 1, 1]), vec![0; 4], key.to_vec()].concat();
         copy[stretched..stretched + 44].copy_from_slice(&clear);
@@ -138,7 +137,7 @@ pub fn suspended() -> (Vec<u8>, Vec<u8>) {
     (bytes, master)
 }
 
-/// Makes the sealed digest of a copy of the metadata right.
+/// Corrects the sealed digest of a copy of the metadata.
 pub fn seal(copy: &mut [u8], master: &[u8]) {
     let at = block_len(copy) + 8;
     let mut plain =
@@ -158,7 +157,7 @@ fn what_is_sealed_by_the_tests_opens() {
         contents(&open_bytes(&bytes, &nothing).unwrap()),
         contents(&open_bytes(&volume(), &passphrase(PASSWORD)).unwrap())
     );
-    // The name of the description, which nothing but the digest protects.
+    // The name in the description, which only the digest protects.
     edit(&mut bytes, |copy| copy[120] ^= 1);
     assert!(open_bytes(&bytes, &nothing).is_err());
     edit(&mut bytes, |copy| seal(copy, &master));

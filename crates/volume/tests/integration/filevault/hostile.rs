@@ -1,4 +1,4 @@
-//! Volumes that are damaged, cut, or none that opens here.
+//! Volumes that are damaged, truncated, or cannot be opened by this program.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,11 +88,11 @@ fn copies_stand_in_for_what_is_damaged() {
 #[test]
 fn with_no_whole_copy_nothing_is_written_nor_taken_for_granted() {
     let maker = Maker { base: Some(FREE), segments: vec![(0, 4, 32, 0)], ..Maker::default() };
-    // The blocks of this kind, in both copies.
+    // Without the blocks of this kind, in both copies.
     let without = |maker: &Maker, kind: u16| {
         let mut image = maker.image();
         for (number, object) in maker.objects().iter().enumerate() {
-            // The last state is lost, an older one is left.
+            // The latest state is lost, and an older one remains.
             if of_kind(object, kind) && object[16] >= 4 {
                 ENCRYPTED.iter().for_each(|at| image[at * BLOCK + number * OBJECT + 99] ^= 1);
             }
@@ -104,10 +104,10 @@ fn with_no_whole_copy_nothing_is_written_nor_taken_for_granted() {
     assert!(volume.is_read_only());
     assert!(volume.info().warnings().any(|warning| warning.contains("no copy")));
     assert!(contents(&volume) == maker.plaintext());
-    // The places of long ago.
+    // The offsets are outdated.
     let refused = refusal(&without(&maker, 0x305));
     assert!(matches!(refused, VolumeError::NoKeyFits(_)), "{refused}");
-    // It may have been what is lost.
+    // The lost object may have been of this kind.
     for (maker, kind) in [(&maker, 0x505), (&Maker::default(), 0x105)] {
         let refused = refusal(&without(maker, kind));
         assert!(refused.to_string().contains("offsets is missing"), "{refused}");
@@ -160,7 +160,7 @@ fn data_on_metadata_or_on_other_data_are_not_believed() {
     }
 }
 
-/// The image with its objects changed in both copies, and their checksums right.
+/// The image with changed objects in both copies, and valid checksums.
 fn with_objects(maker: &Maker, change: impl Fn(&mut [u8; OBJECT])) -> Vec<u8> {
     let mut image = maker.image();
     let mut objects = maker.objects();
@@ -179,7 +179,7 @@ fn of_kind(object: &[u8], kind: u16) -> bool {
     object[10..12] == kind.to_le_bytes()
 }
 
-/// Changes header and its copy, and makes their checksums right.
+/// Changes the header and its copy, and corrects their checksums.
 fn with_header(change: impl Fn(&mut [u8])) -> Vec<u8> {
     let mut image = Maker::default().image();
     change(&mut image[..512]);
@@ -239,7 +239,7 @@ fn metadata_that_cannot_be() {
 fn derivations_that_cost_too_much_are_refused() {
     let mut image = Maker::default().image();
     let objects = Maker { users: vec![(OF_VOLUME, PASSWORD, 3)], ..Maker::default() }.objects();
-    // The iterations, within base 64.
+    // The iterations, within Base64.
     let changed: Vec<_> = objects
         .into_iter()
         .map(|mut object| {

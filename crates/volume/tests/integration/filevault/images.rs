@@ -1,5 +1,5 @@
-//! The FileVault volume of cryptsetup's test suite, which macOS made, and whose plaintext was read through the kernel's
-//! dm-crypt (tests/fvault2-compat-test has its digest).
+//! The FileVault volume from cryptsetup's test suite, which macOS created, and whose plaintext was read through
+//! the kernel's dm-crypt (tests/fvault2-compat-test contains its digest).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,7 @@ const VOLUME_KEY: u128 = 0x2073_4d33_8921_2774_d761_0c29_d732_8809;
 const TWEAK_KEY: u128 = 0x16f3_be14_c4b1_2ac7_aaf0_7e5c_cc77_b319;
 const SHA256: &str = "2c662e36c0f7e2f5583e6a939bbcbdc660805692d0fccaa45ad4052beb3b8e18";
 
-/// The image, unpacked; `None` with a word about it where it is not.
+/// The image, unpacked; `None` and a message if it is not available.
 pub fn unpacked() -> Option<(tempfile::TempDir, PathBuf)> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/volumes");
     let folder = std::env::var_os(cryptbench_prove::IMAGES).map_or(beside, Into::into);
@@ -53,7 +53,7 @@ fn every_credential_opens_it_and_its_whole_plaintext_is_right() {
         [passphrase(PASSWORD), key_file(&key, ""), key_file(&key[..16], "")].iter().enumerate()
     {
         let volume = opened(&image, credentials).unwrap();
-        // The whole once; the others give the same key.
+        // The whole plaintext once; the other credentials yield the same key.
         let size = if index == 0 { volume.size() } else { 1 << 20 };
         let mut hash = Sha256::new();
         let mut piece = vec![0; 1 << 20];

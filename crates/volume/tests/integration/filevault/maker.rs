@@ -1,5 +1,5 @@
-//! Makes small volumes from the description of the format, without a line of the parser: everything is written where
-//! libfvde's document says that it is.
+//! Creates small volumes according to the description of the format, without using the parser. Everything is
+//! written where libfvde's document says.
 
 use base64ct::{Base64, Encoding as _};
 use cryptbench_cipher::{Layout, SectorCipher, Tier, dm_crypt};
@@ -9,17 +9,17 @@ use sha2::{Digest as _, Sha256};
 pub const PASSWORD: &str = "grüße an alle";
 pub const RECOVERY: &str = "35AJ-AC98-TI1H-N4M3-HDUQ-UQFG";
 pub const BLOCK: usize = 4096;
-/// Bytes of a block of metadata.
+/// Size of a metadata block in bytes.
 pub const OBJECT: usize = 8192;
-/// First blocks of the copies of the unencrypted metadata, and of the encrypted ones.
+/// First blocks of the copies of the unencrypted metadata, and of the encrypted metadata.
 pub const LABELS: [usize; 4] = [1, 5, 9, 13];
 pub const ENCRYPTED: [usize; 2] = [17, 49];
-/// Blocks of each.
+/// Number of blocks per copy.
 const LABEL_BLOCKS: usize = 4;
 const ENCRYPTED_BLOCKS: usize = 32;
-/// Blocks of the whole.
+/// Total number of blocks.
 pub const BLOCKS: usize = 160;
-/// The first block that belongs to no metadata.
+/// The first block that does not belong to the metadata.
 pub const FREE: u64 = 96;
 
 const KEY: [u8; 16] = *b"key of metadata!";
@@ -28,14 +28,14 @@ const GROUP: &str = "D1CC2D07-0A69-4E73-9472-DAB3DAD5E939";
 pub const FAMILY: [u8; 16] = *b"\x33\xa7\x6c\xaa\x14\x81\x4b\xc5\x8d\x04\x1a\xc1\x70\x7c\x19\xc0";
 const FAMILY_TEXT: &str = "33A76CAA-1481-4BC5-8D04-1AC1707C19C0";
 const VOLUME: &str = "E82EC3B4-6FA6-4A43-AA98-ECA628DD3941";
-/// The key that passwords wrap, and the one that it wraps.
+/// The key that passwords wrap, and the key that it wraps.
 const KEK: [u8; 16] = [0x4b; 16];
 pub const MASTER: [u8; 16] = *b"the volume's key";
 
 /// A user: type, password, iterations.
 pub type User = (u32, &'static str, u32);
 
-/// Types of users, as macOS writes them.
+/// Types of users, as written by macOS.
 pub const OF_VOLUME: u32 = 0x1000_0001;
 pub const OF_RECOVERY: u32 = 0x1001_0005;
 
@@ -43,13 +43,13 @@ pub const OF_RECOVERY: u32 = 0x1001_0005;
 #[derive(Clone, Copy, PartialEq)]
 pub enum Stored {
     Plain,
-    /// Compressed, over several blocks.
+    /// Compressed, in several blocks.
     Compressed,
-    /// Wiped, as of a Mac's system, whose keys are in a file.
+    /// Wiped, as for a Mac's system volume, whose keys are in a file.
     Wiped,
 }
 
-/// What is made. Places and lengths of segments are in blocks.
+/// The volume to create. Offsets and lengths of segments are in blocks.
 #[derive(Clone)]
 pub struct Maker {
     pub users: Vec<User>,
@@ -62,9 +62,9 @@ pub struct Maker {
     pub physical_volumes: usize,
     pub blocks: u64,
     pub sector: u32,
-    /// The key that the context has wrapped: another than that of the data is another volume's.
+    /// The key that is wrapped in the context. If it is not that of the data, it belongs to another volume.
     pub wrapped: [u8; 16],
-    /// Bytes of the file with a system's keys behind its last whole block of the cipher.
+    /// Number of bytes after the last whole cipher block in the file with a system's keys.
     pub file_rest: usize,
 }
 
@@ -90,7 +90,7 @@ impl Maker {
     pub fn plaintext(&self) -> Vec<u8> {
         let len = self.blocks as usize * BLOCK;
         let mut plain: Vec<u8> = (0..len).map(|i| (i / 512 * 7 + i) as u8).collect();
-        // What HFS+ begins with.
+        // The first bytes of HFS+.
         plain[1024..1028].copy_from_slice(b"H+\0\x04");
         plain
     }
@@ -192,7 +192,7 @@ impl Maker {
         label
     }
 
-    /// The objects, decrypted and in their order.
+    /// The objects, decrypted and in order.
     pub fn objects(&self) -> Vec<[u8; OBJECT]> {
         // Kind, transaction, identifier, contents.
         let mut all: Vec<(u16, u64, u64, Vec<u8>)> = Vec::new();
@@ -200,7 +200,7 @@ impl Maker {
         families[0] = 1;
         families[8] = FAMILY_ID as u8;
         all.push((0x105, 4, 7, families));
-        // An older state, with other places.
+        // An older state, with other offsets.
         all.push((0x305, 3, SEGMENTS_ID, segments(&[(0, 3, self.blocks as u32, 0)])));
         all.push((0x305, 6, SEGMENTS_ID, segments(&self.segments)));
         if let Some(base) = self.base {
@@ -242,7 +242,7 @@ impl Maker {
         objects
     }
 
-    /// The names and values of the family, in one object or in several.
+    /// The names and values of the family, in one or several objects.
     fn family(&self, all: &mut Vec<(u16, u64, u64, Vec<u8>)>) {
         let text = format!(
             "<dict ID=\"0\"><key>com.apple.corestorage.lvf.encryption.context</key>{}\
@@ -295,7 +295,7 @@ impl Maker {
         text.into_bytes()
     }
 
-    /// The encryption context, in CoreStorage's form or in that of a file.
+    /// The encryption context, in CoreStorage's form or in that of the file.
     fn context(&self, numbered: bool) -> String {
         let id = |number: u32| if numbered { format!(" ID=\"{number}\"") } else { String::new() };
         let mut users = String::new();
@@ -303,7 +303,7 @@ impl Maker {
             let sealed =
                 Base64::encode_string(&passphrase_wrapped(password, *iterations, index as u8));
             let id = |number: u32| id(100 * (index as u32 + 1) + number);
-            // A picture that does not compress makes it long.
+            // An incompressible picture makes it long.
             let icon: Vec<u8> =
                 (0..9000_u32).flat_map(|i| Sha256::digest(i.to_le_bytes())[..1].to_vec()).collect();
             let icon = match self.stored {
@@ -349,7 +349,7 @@ impl Maker {
         )
     }
 
-    /// The keys of a system, as they are in the file once it is decrypted.
+    /// The keys of a system volume, as in the decrypted file.
     pub fn property_list(&self) -> Vec<u8> {
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"x\">\n\
@@ -359,7 +359,7 @@ impl Maker {
         .into_bytes()
     }
 
-    /// The same encrypted, as on the partition Recovery HD.
+    /// The same, encrypted as on the partition Recovery HD.
     fn wipekey(&self) -> Vec<u8> {
         const END: &str = "</plist>\n";
         let mut text = self.property_list();
@@ -370,7 +370,8 @@ impl Maker {
         let cipher = |len: usize| xts(&[KEY, [0; 16]].concat(), len);
         cipher(whole).encrypt_in_place(0, &mut text[..whole]);
         if self.file_rest > 0 {
-            // IEEE 1619-2018, 5.3.2: the rest is filled up from the last block, whose place it takes.
+            // IEEE 1619-2018, 5.3.2: the remainder is filled up with the end of the last block and stored in
+            // its place.
             let last = text.split_off(whole - 16);
             let (stolen, rest) = last.split_at(16);
             let mut long = vec![0; whole + 16];
@@ -427,7 +428,7 @@ pub fn object(kind: u16, transaction: u64, id: u64, number: usize, data: &[u8]) 
     block
 }
 
-/// CRC-32C from all ones on, bit by bit, not inverted afterwards.
+/// CRC-32C with all ones as the initial value, computed bit by bit and not inverted at the end.
 pub fn with_checksum(block: &mut [u8]) {
     put(block, 4, &u32::MAX.to_le_bytes());
     let crc = block[8..].iter().fold(u32::MAX, |crc, byte| {
@@ -436,7 +437,7 @@ pub fn with_checksum(block: &mut [u8]) {
     put(block, 0, &crc.to_le_bytes());
 }
 
-/// Blocks under the key of the metadata, each under its number, from `first` on.
+/// Blocks encrypted with the key of the metadata, each with its number, starting at `first`.
 pub fn encrypted(first: usize, objects: &[[u8; OBJECT]]) -> Vec<u8> {
     let cipher = xts(&[KEY, PHYSICAL].concat(), OBJECT);
     let mut bytes = objects.concat();
@@ -448,7 +449,7 @@ fn xts(key: &[u8], data_unit: usize) -> Box<dyn SectorCipher> {
     dm_crypt("aes", "xts-plain64", key, Layout { data_unit, tweak_step: 1 }, Tier::Soft).unwrap()
 }
 
-/// The key of the data and that of the tweaks.
+/// The data key and the tweak key.
 pub fn volume_key() -> [u8; 32] {
     let mut key = [0; 32];
     key[..16].copy_from_slice(&MASTER);

@@ -1,4 +1,4 @@
-//! FileVault volumes: one that macOS made, those of our own maker, and what nobody should write.
+//! FileVault volumes: one created by macOS, those from our own maker, and malicious ones.
 
 mod hostile;
 mod images;

@@ -1,4 +1,4 @@
-//! What opens which volume, and that the plaintext is the one that was encrypted.
+//! Which credentials open which volumes, and that the plaintext is the one that was encrypted.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use cryptbench_volume::format::filevault::{derivations, info};
 use super::maker::{BLOCK, FREE, MASTER, Maker, PASSWORD, RECOVERY, Stored, volume_key};
 use super::{contents, key_file, open_bytes, open_writable, passphrase, recovery};
 
-/// Every layout that opens.
+/// Every layout that can be opened.
 fn layouts() -> Vec<(&'static str, Maker)> {
     let plain = Maker::default();
     let scattered = vec![(10, FREE + 40, 6, 0), (0, FREE + 2, 10, 0), (16, FREE + 14, 16, 0)];
@@ -58,7 +58,7 @@ fn every_layout_opens_by_every_credential() {
                 .unwrap_or_else(|error| panic!("{name}, credential {index}: {error}"));
             assert_eq!(volume.info().derivation, *with, "{name}");
             assert!(contents(&volume) == expected, "{name}, credential {index}");
-            // Requests that begin and end anywhere.
+            // Requests with arbitrary starts and ends.
             for (at, len) in [(0, 512), (9 * BLOCK + 512, 3 * BLOCK), (31 * BLOCK, BLOCK)] {
                 let mut part = vec![0; len];
                 volume.read_at(at as u64, &mut part).unwrap();
@@ -122,7 +122,7 @@ fn the_keys_of_a_system_are_in_a_file() {
     }
     let refused = open_bytes(&image, &key_file(&file, "another password")).unwrap_err();
     assert!(matches!(refused, VolumeError::NoKeyFits(_)), "{refused}");
-    // The volume key needs no file, nor does it matter that the keys are elsewhere.
+    // With the volume key, no file is needed, even if the keys are stored elsewhere.
     assert!(contents(&open_bytes(&image, &key_file(&volume_key(), "")).unwrap()) == expected);
 }
 
@@ -167,7 +167,7 @@ fn data_are_written_and_metadata_are_not() {
             contents(&open_bytes(&after, &passphrase(PASSWORD)).unwrap()) == expected,
             "{name}"
         );
-        // Only the four blocks that were written have changed, but for bytes that are equal by chance.
+        // Only the four written blocks have changed, except for bytes that are equal by chance.
         let changed = after.iter().zip(&before).filter(|(a, b)| a != b).count();
         assert!(changed <= 4 * BLOCK && changed > 3 * BLOCK, "{name}: {changed}");
     }

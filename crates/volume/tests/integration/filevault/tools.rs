@@ -1,4 +1,4 @@
-//! libfvde and cryptsetup on the other side: what our maker writes is a volume to them too.
+//! Tests with libfvde and cryptsetup: they can also open what our maker writes.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::maker::{FREE, Maker, OF_RECOVERY, OF_VOLUME, PASSWORD, RECOVERY, Stored, volume_key};
 use crate::{CRYPTSETUP, there};
 
-/// Prints the SHA-256 of what libfvde decrypts.
+/// Prints the SHA-256 of the data that libfvde decrypts.
 const SCRIPT: &str = "
 import hashlib, pyfvde, sys
 how, secret, plist = sys.argv[2:5]
@@ -24,7 +24,7 @@ assert logical.unlock()
 print(hashlib.sha256(logical.read_buffer_at_offset(logical.get_size(), 0)).hexdigest())
 ";
 
-/// pyfvde takes no others.
+/// pyfvde does not support other characters.
 const ASCII: &str = "a plain password";
 
 fn written(dir: &Path, maker: &Maker) -> (PathBuf, PathBuf) {
@@ -94,7 +94,7 @@ fn cryptsetup_reads_the_metadata_and_opens_the_key() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    // It takes one user, and metadata in one object.
+    // libfvde supports only one user, and metadata in a single object.
     let users = Maker::default().users[..1].to_vec();
     let (image, _) = written(dir.path(), &Maker { users, ..Maker::default() });
     let dump = match cryptsetup(&image, &["fvault2Dump"], "") {

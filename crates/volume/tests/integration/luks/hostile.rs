@@ -1,4 +1,4 @@
-//! Headers that nobody should write, made by generators named for their defect.
+//! Malicious headers, made by generators that are named after their defects.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub fn json(device: &MemoryDevice) -> Value {
     serde_json::from_slice(&area[..area.iter().position(|&b| b == 0).unwrap()]).unwrap()
 }
 
-/// Writes both copies with changed metadata and right checksums.
+/// Writes both copies with changed metadata and valid checksums.
 pub fn edit(device: &MemoryDevice, change: impl FnOnce(&mut Value)) {
     let mut root = json(device);
     change(&mut root);
@@ -52,7 +52,7 @@ fn checksums(device: &MemoryDevice) {
     }
 }
 
-/// Changes a keyslot's, the segment's or the digest's field.
+/// Changes a field of the keyslot, the segment or the digest.
 fn field(pointer: &'static str, to: Value) -> impl Fn(&MemoryDevice) {
     move |device| edit(device, |root| *root.pointer_mut(pointer).expect(pointer) = to.clone())
 }
@@ -106,7 +106,7 @@ fn a_label_that_is_not_text_is_shown_with_escapes_and_kept() {
         field[..label.len()].copy_from_slice(label);
         for copy in [0, HDR] {
             set(&device, copy + 24, &field);
-            // The subsystem is read likewise.
+            // The subsystem is read in the same way.
             set(&device, copy + 208, &field);
         }
         checksums(&device);
@@ -324,7 +324,7 @@ fn luks1_headers_that_cannot_be() {
 
 #[test]
 fn costs_beyond_the_limits_are_refused_before_they_are_paid() {
-    // Were they paid, these tests would take days, or terabytes.
+    // If these costs were accepted, the tests would take days or terabytes.
     let beyond = "limit";
     for (defect, pointer, to) in [
         ("iterations_huge", "/keyslots/0/kdf/iterations", value!(u32::MAX)),
@@ -360,8 +360,8 @@ fn many_keyslots_that_are_each_allowed_are_not_together() {
     }
     let mut options = writable();
     options.resources.limits = Limits { pbkdf2_iterations: 17_999, ..Limits::default() };
-    // Each of the six takes 1000 for the digest, and twice as many for the 64 bytes of the area's key:
-    // two blocks of SHA-256.
+    // Each of the six needs 1000 iterations for the digest, and twice as many for the 64 bytes of the area's
+    // key, which are two blocks of SHA-256.
     let wrong = open_with(device.clone(), &passphrase("wrong"), &options);
     let Err(VolumeError::NoKeyFits(reason)) = wrong else { panic!("not refused") };
     assert!(reason.contains("limit of 17999"), "{reason}");
@@ -387,7 +387,7 @@ fn what_opening_derives_is_known_before() {
         let all = derivations(&*device, only).unwrap();
         all.iter().map(|(one, len)| (one.work(), *len)).collect::<Vec<_>>()
     };
-    // Without what is beyond the limits, not understood, or only used if it is named.
+    // Without keyslots that exceed the limits, are not understood, or are used only if specified.
     assert_eq!(known(None), [(1000, 64), (1001, 64)]);
     assert_eq!((known(Some(1)), known(Some(2))), (vec![(1000, 64)], Vec::new()));
     assert_eq!(known(Some(9)), []);
@@ -457,7 +457,7 @@ fn the_newest_valid_copy_wins() {
     let device = volume(&cheap(Version::Luks2));
     let old = device.contents();
     add_key(&*device, &passphrase("first"), &passphrase("second"), &key_options()).unwrap();
-    // A stale primary, then a stale secondary.
+    // A stale primary header, then a stale secondary one.
     for copy in [0, HDR] {
         let stale = Arc::new(MemoryDevice::new(device.contents()));
         set(&stale, copy, &old[copy..copy + HDR]);
@@ -465,11 +465,11 @@ fn the_newest_valid_copy_wins() {
         let copies = info(&*stale).unwrap().copies;
         assert!(copies[0].seqid != copies[1].seqid);
     }
-    // A newer one with a wrong checksum does not win.
+    // A newer header with a wrong checksum does not take precedence.
     let torn = Arc::new(MemoryDevice::new(device.contents()));
     set(&torn, 16, &u64::MAX.to_be_bytes());
     assert!(opens(&torn, "second"));
-    // A sequence number that cannot grow is refused on a change, not wrapped.
+    // If a sequence number cannot be incremented, a change is refused instead of wrapping it.
     set(&torn, HDR + 16, &u64::MAX.to_be_bytes());
     checksums(&torn);
     let full = add_key(&*torn, &passphrase("first"), &passphrase("third"), &key_options());
@@ -496,7 +496,7 @@ fn truncated_devices() {
 
 #[test]
 fn one_flipped_bit_anywhere_in_the_header_never_gives_another_volume() {
-    // Opens as before, from the other copy, or not at all; never panics.
+    // The volume opens as before, opens with the other copy, or does not open; there is never a panic.
     for version in [Version::Luks1, Version::Luks2] {
         let start = |volume: &Volume| {
             let mut start = [0; 4096];
@@ -513,7 +513,7 @@ fn one_flipped_bit_anywhere_in_the_header_never_gives_another_volume() {
             let device = Arc::new(MemoryDevice::new(flipped));
             match open(&device, "first") {
                 Err(_) => {}
-                // LUKS1 has no checksum: a flipped payload offset is another volume by design.
+                // LUKS1 has no checksum: with a flipped payload offset, it is another volume by design.
                 Ok(_) if version == Version::Luks1 && (40..208).contains(&at) => {}
                 Ok(volume) => {
                     assert!(start(&volume) == expected, "{at}");
@@ -531,7 +531,7 @@ fn keys_of_other_lengths_than_the_cipher_takes_are_refused_before_they_are_deriv
         ("segment_key", "/segments/0/encryption", value!("aes-cbc-essiv:sha256"), "64 bytes"),
         ("area_key", "/keyslots/0/area/encryption", value!("aes-cbc-essiv:sha256"), "64 bytes"),
     ] {
-        // The length is what is refused, before the limit comes in.
+        // The length is refused before the limit applies.
         for iterations in [1000, u32::MAX] {
             let device = volume(&cheap(Version::Luks2));
             field("/keyslots/0/kdf/iterations", value!(iterations))(&device);
@@ -579,6 +579,6 @@ fn metadata_with_bytes_changed_at_random_never_panics_and_costs_little() {
         let _ = open_with(device.clone(), &passphrase("first"), &options);
         let _ = remove_key(&*device, Removal::Keyslot(0), true, &options.resources);
     }
-    // Some changes hit names and salts only: both sides of the parser are reached.
+    // Some changes affect only names and salts, so both outcomes of the parser are reached.
     assert!((20..380).contains(&parsed), "{parsed} of 400 parsed");
 }

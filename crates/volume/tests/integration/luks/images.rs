@@ -1,4 +1,4 @@
-//! LUKS1 images of cryptsetup's test suite, whose plaintext was read through the kernel's dm-crypt.
+//! LUKS1 images from cryptsetup's test suite, whose plaintext was read through the kernel's dm-crypt.
 
 use std::path::Path;
 use std::process::Command;

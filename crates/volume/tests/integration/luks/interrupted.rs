@@ -1,4 +1,4 @@
-//! Power cuts: whatever prefix of the writes reaches the device, the volume opens afterwards.
+//! Power cuts: whatever prefix of the writes reaches the device, the volume can be opened afterwards.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use cryptbench_volume::format::luks::{
 
 use crate::luks::volumes::{cheap, key_options, opens, passphrase, resources, volume};
 
-/// Fails once so many sectors were written: the write it happens in is torn at a sector.
+/// Fails after this number of sectors was written. The write in which this happens is truncated at a sector
+/// boundary.
 struct Cut {
     below: Arc<MemoryDevice>,
     left: AtomicI64,
@@ -60,15 +61,15 @@ impl BlockDevice for Cut {
 
 type Act = fn(&dyn BlockDevice) -> Result<(), VolumeError>;
 
-/// Cuts `act` off after each number of sectors (in steps within the long key material), and checks what
-/// opens then.
+/// Interrupts `act` after each number of sectors (in steps within the long key material), and checks what opens
+/// then.
 fn cut_everywhere(before: &Arc<MemoryDevice>, act: Act, check: impl Fn(&Arc<MemoryDevice>, &str)) {
     let whole = Cut::after(&Arc::new(MemoryDevice::new(before.contents())), i64::MAX);
     act(&whole).unwrap();
     let all = whole.sectors.load(Ordering::Relaxed) as i64;
     assert!(all > 1);
-    // The long runs of key material behave alike. Of the headers at the end, LUKS2's copies have 32
-    // sectors: cut around their first one, and around the metadata, which begins in the ninth.
+    // The long runs of key material behave in the same way. Each LUKS2 copy at the end has 32 sectors: `act` is
+    // interrupted around the first one, and around the metadata, which begins in the ninth.
     let places = (0..all).filter(|n| {
         let left = all - n;
         let edge = matches!(left % 32, 22..=24 | 31 | 0 | 1);
@@ -81,7 +82,7 @@ fn cut_everywhere(before: &Arc<MemoryDevice>, act: Act, check: impl Fn(&Arc<Memo
         let stopped = matches!(&result, Err(VolumeError::Io { .. }));
         assert!(stopped, "after {sectors} of {all}: {result:?}");
         check(&device, &format!("after {sectors} of {all} sectors"));
-        // What is left can be worked with: repaired, and another key added.
+        // The result can be used: it can be repaired, and another key can be added.
         if sectors % 3 == 0 && opens(&device, "first") {
             let _ = repair(&*device, true);
             let id = add_key(&*device, &passphrase("first"), &passphrase("later"), &key_options());
@@ -93,7 +94,7 @@ fn cut_everywhere(before: &Arc<MemoryDevice>, act: Act, check: impl Fn(&Arc<Memo
 
 #[test]
 fn adding_a_key() {
-    // LUKS2 also with one copy damaged before: then the other is all there is.
+    // LUKS2 is also tested with one copy damaged beforehand, so that only the other one is left.
     for (version, damaged) in [
         (Version::Luks1, None),
         (Version::Luks2, None),
@@ -109,7 +110,7 @@ fn adding_a_key() {
         };
         cut_everywhere(&device, act, |device, when| {
             assert!(opens(device, "first"), "{when}");
-            // A keyslot that is listed holds its key already.
+            // A keyslot that is listed already contains its key.
             let listed = info(&**device).unwrap().keyslots.len();
             assert_eq!(listed == 2, opens(device, "second"), "{when}");
         });
@@ -153,7 +154,7 @@ fn repairing_either_copy() {
 
 #[test]
 fn a_change_that_was_cut_off_between_the_copies_wins() {
-    // The copy that was written first is the newer: the key that it tells of opens.
+    // The copy that was written first is newer, and the key in it opens the volume.
     let device = volume(&cheap(Version::Luks2));
     let whole = Cut::after(&Arc::new(MemoryDevice::new(device.contents())), i64::MAX);
     let add = |device: &dyn BlockDevice| {

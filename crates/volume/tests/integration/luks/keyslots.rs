@@ -1,4 +1,4 @@
-//! Keys added, removed and changed; headers saved, put back and repaired.
+//! Keys are added, removed and changed; headers are backed up, restored and repaired.
 
 use cryptbench_blockdev::{BlockDevice, MemoryDevice};
 use cryptbench_kdf::Argon2Kind;
@@ -45,7 +45,7 @@ fn a_second_key_opens_the_same_data_until_it_is_removed() {
         let removal = Removal::Credentials(&keyfile, Some(1));
         assert_eq!(remove_key(&*device, removal, false, &resources()).unwrap(), 1);
         let now = &device.contents()[place.0 as usize..][..place.1 as usize];
-        // Random bytes agree in one of 256.
+        // Random bytes are equal with a probability of 1 in 256.
         let same = now.iter().zip(&material).filter(|(a, b)| a == b).count();
         assert!(same < now.len() / 200, "{same} of {} bytes survived", now.len());
         let gone = open_with(device.clone(), &keyfile, &writable());
@@ -96,12 +96,14 @@ fn keyslots_are_filled_until_there_is_no_room_and_every_one_opens() {
             added.push(new);
         };
         assert!(matches!(refused, VolumeError::Invalid(_)), "{refused}");
-        // LUKS1 has eight; the 2 MiB of this LUKS2 header, less 32 KiB, hold as many areas of 252 KiB.
+        // LUKS1 has eight keyslots; this LUKS2 header of 2 MiB, less 32 KiB, has room for as many areas of 252
+        // KiB.
         assert_eq!(added.len(), 8);
         for key in &added {
             assert!(opens(&device, key), "{version} {key}");
         }
-        // In place goes only where the old key is: another keyslot that is named is in use, or has no room.
+        // In-place changes are possible only in the keyslot of the old key: another keyslot is in use, or has
+        // no room.
         for other in [1, 30] {
             let before = device.contents();
             let options = KeyOptions { keyslot: Some(other), in_place: true, ..key_options() };
@@ -167,8 +169,8 @@ fn a_backup_brings_back_what_was_destroyed() {
         let device = volume(&cheap(version));
         open(&device, "first").unwrap().write_at(0, &pattern(4096)).unwrap();
         if version == Version::Luks1 {
-            // Where it has nothing: behind its 592 bytes, and from the end of the last keyslot, 256,000 bytes
-            // from where the eighth begins, to the next multiple of 4096.
+            // The unused parts: after the 592 bytes of the header, and from the end of the last keyslot,
+            // 256,000 bytes after the start of the eighth, to the next multiple of 4096.
             let end = 4096 + 7 * 258_048 + 256_000;
             let unused = [592..4096, end..end + 2048];
             device.write_at(4096 - 512, &[0xee; 512]).unwrap();
@@ -181,7 +183,7 @@ fn a_backup_brings_back_what_was_destroyed() {
                 let expected = if unused.iter().any(|part| part.contains(&at)) { 0 } else { there };
                 assert_eq!(saved, expected, "byte {at}");
             }
-            // From here on they are zeros on the device, too.
+            // From here on, they are also zeros on the device.
             restore_header(&*device, &MemoryDevice::new(saved), false).unwrap();
         }
         let before = device.contents();
@@ -197,7 +199,7 @@ fn a_backup_brings_back_what_was_destroyed() {
         assert!(device.contents() == before);
         assert_eq!(contents(&open(&device, "first").unwrap())[..4096], pattern(4096));
 
-        // Over the same volume with other keys it goes; over another volume only by force.
+        // Restoring over the same volume with other keys is permitted; over another volume it requires force.
         change_key(&*device, &passphrase("first"), &passphrase("new"), &key_options()).unwrap();
         restore_header(&*device, &saved, false).unwrap();
         assert!(opens(&device, "first"));
@@ -208,7 +210,7 @@ fn a_backup_brings_back_what_was_destroyed() {
         assert!(other.contents() == there);
         restore_header(&*other, &saved, true).unwrap();
 
-        // A file system is not overwritten by accident, a backup that is none not at all.
+        // A file system is not overwritten by accident; a file that is not a backup is never restored.
         let mut ext = vec![0; 5 << 20];
         ext[1080..1082].copy_from_slice(b"\x53\xef");
         let ext = MemoryDevice::new(ext);
@@ -240,7 +242,8 @@ fn a_damaged_copy_is_not_needed_and_is_repaired() {
         assert_eq!(said.copies[0].seqid, said.copies[1].seqid);
         assert!(opens(&device, "first"), "{at}");
     }
-    // Where a file system has taken the primary's place, the secondary must not win it back unasked.
+    // If a file system has replaced the primary header, the secondary one must not overwrite it without a
+    // request.
     let mut sector = [0; 512];
     device.write_at(0, &sector).unwrap();
     sector[56..58].copy_from_slice(b"\x53\xef");
@@ -267,7 +270,7 @@ fn the_secondary_header_is_used_when_asked_for() {
 
 #[test]
 fn what_another_program_keeps_in_the_metadata_survives() {
-    // Tokens, flags and fields that this program does not know.
+    // Tokens, flags and fields that are unknown to this program.
     let device = volume(&cheap(Version::Luks2));
     crate::luks::hostile::edit(&device, |root| {
         root["tokens"] = serde_json::json!({"0": {
@@ -282,7 +285,7 @@ fn what_another_program_keeps_in_the_metadata_survives() {
     assert_eq!(after["config"], before["config"]);
     assert_eq!(after["later"], before["later"]);
     assert_eq!(after["tokens"]["0"]["future"], before["tokens"]["0"]["future"]);
-    // The keyslot keeps its number, and so its token.
+    // The keyslot keeps its number, and therefore its token.
     assert_eq!(after["tokens"]["0"]["keyslots"], serde_json::json!(["0"]));
     let moved = KeyOptions { keyslot: Some(3), ..key_options() };
     change_key(&*device, &passphrase("new"), &passphrase("newer"), &moved).unwrap();
@@ -314,7 +317,7 @@ fn a_backup_with_one_good_copy_gives_both() {
     let saved = device.contents()[..bytes].to_vec();
     const COPY: usize = 16 << 10;
     for copy in [0, COPY] {
-        // Damaged, then outdated.
+        // A damaged copy, then an outdated one.
         for bad in [vec![0; COPY], old[copy..][..COPY].to_vec()] {
             let mut backup = saved.clone();
             backup[copy..][..COPY].copy_from_slice(&bad);
@@ -346,7 +349,7 @@ fn what_took_the_place_of_the_primary_header_is_not_written_over() {
         assert!(matches!(result, Err(VolumeError::Occupied { .. })), "{change}: {result:?}");
         assert!(device.contents() == before, "{change}");
     }
-    // Asked for, it is mended, and then changed.
+    // On request, the header is repaired and can then be changed.
     repair(&*device, true).unwrap();
     add_key(&*device, &first, &new, &key_options()).unwrap();
 }

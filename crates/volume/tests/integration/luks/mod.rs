@@ -1,4 +1,4 @@
-//! LUKS1 and LUKS2 against other implementations, against hostile headers, and against power cuts.
+//! LUKS1 and LUKS2: tests with other implementations, with malicious headers, and with power cuts.
 
 mod hostile;
 mod images;

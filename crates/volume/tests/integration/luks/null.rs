@@ -1,4 +1,4 @@
-//! `cipher_null`: a keyslot in the clear opens with no passphrase but the empty one, as in cryptsetup.
+//! `cipher_null`: an unencrypted keyslot can be unlocked only with the empty passphrase, as in cryptsetup.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::luks::volumes::{
     MIB, cheap, contents, key_options, open, opens, passphrase, pattern, volume,
 };
 
-/// What the forger wants the volume to be enciphered with.
+/// The key with which an attacker wants the volume to be encrypted.
 const KEY: [u8; 64] = [7; 64];
 
-/// Those of every LUKS volume.
+/// The number of stripes in every LUKS volume.
 const STRIPES: usize = 4000;
 
 fn digest(salt: &[u8], bytes: usize) -> Vec<u8> {
@@ -28,7 +28,8 @@ fn digest(salt: &[u8], bytes: usize) -> Vec<u8> {
     digest
 }
 
-/// The key split into stripes, of which all but the last are zeros (LUKS1 On-Disk Format Specification, 2.4).
+/// The key, split into stripes of which all but the last contain only zeros (LUKS1 On-Disk Format
+/// Specification, 2.4).
 fn material() -> Vec<u8> {
     let mut mixed = [0_u8; KEY.len()];
     for _ in 1..STRIPES {
@@ -42,7 +43,7 @@ fn material() -> Vec<u8> {
     material
 }
 
-/// A volume with a key of the forger's in the clear, for anyone's passphrase.
+/// A volume with an attacker's unencrypted key, which any passphrase would unlock.
 fn forged(version: Version) -> Arc<MemoryDevice> {
     let device = volume(&cheap(version));
     let set = |at: u64, bytes: &[u8]| write_bytes(&*device, at, bytes).unwrap();
@@ -83,7 +84,7 @@ fn a_keyslot_in_the_clear_opens_with_the_empty_passphrase_only() {
     }
 }
 
-/// Other names of the same do not get round it.
+/// Other names of the null cipher do not circumvent the check.
 #[test]
 fn any_name_of_no_cipher_is_recognised() {
     for name in ["capi:ecb(cipher_null)-null", "cipher_null-ecb-plain64", "cipher_null:4-ecb"] {

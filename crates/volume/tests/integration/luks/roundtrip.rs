@@ -1,4 +1,4 @@
-//! Every cipher, key derivation and sector size: created, opened again, written and read.
+//! Every cipher, key derivation and sector size: a volume is created, opened again, written and read.
 
 use std::sync::Arc;
 
@@ -92,7 +92,8 @@ fn tweaks_count_512_byte_sectors_whatever_the_sector_size() {
     opened.write_at(0, &vec![0; 4 * 4096]).unwrap();
     let stored = device.contents();
     let data = &stored[2 << 20..];
-    // Sector 1 has tweak 8: with a tweak of 1, it would be the second half KiB of a 512-byte volume.
+    // Sector 1 has tweak 8. With a tweak of 1, it would be the second half KiB of a volume with 512-byte
+    // sectors.
     assert!(data[4096..8192] != data[..4096]);
     let second = opened.info();
     assert_eq!(second.data_unit, 4096);

@@ -1,7 +1,7 @@
-//! cryptsetup and QEMU on the other side, in both directions, down to the plaintext.
+//! Tests with cryptsetup and QEMU, in both directions and including the plaintext.
 //!
-//! Both work on plain files without device mapper and root: cryptsetup takes the kernel's ciphers through
-//! AF_ALG (`reencrypt --encrypt` and `--decrypt` give and take the plaintext), QEMU has its own.
+//! Both work with regular files, without device mapper and root. cryptsetup uses the kernel's ciphers through
+//! AF_ALG (`reencrypt --encrypt` and `--decrypt` read and write the plaintext), QEMU uses its own.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -22,7 +22,7 @@ use crate::{CRYPTSETUP, there};
 
 const QEMU_IMG: &str = "/usr/bin/qemu-img";
 
-/// A folder with an image and the passphrases as files.
+/// A folder with an image, and the passphrases as files.
 struct Lab {
     dir: tempfile::TempDir,
 }
@@ -38,7 +38,7 @@ impl Lab {
         Self { dir }
     }
 
-    /// As [`Lab::new`], if there is a cryptsetup that can format a file.
+    /// Like [`Lab::new`], if cryptsetup can format a file.
     fn with_cryptsetup(image_bytes: u64) -> Option<Self> {
         if !there(CRYPTSETUP) {
             return None;
@@ -87,7 +87,7 @@ impl Lab {
         self.cryptsetup(&format!("luksFormat {options} {cost} --key-file first image"))
     }
 
-    /// Whether cryptsetup takes the passphrase.
+    /// Whether cryptsetup accepts the passphrase.
     fn cryptsetup_opens(&self, key: &str) -> bool {
         self.cryptsetup(&format!("open --test-passphrase --key-file {key} image")).is_ok()
     }
@@ -116,7 +116,7 @@ fn volumes_of_cryptsetup_open_here() {
         "--type luks2 --pbkdf pbkdf2 --keyslot-cipher aes-cbc-essiv:sha256 --keyslot-key-size 256",
         "--type luks2 --pbkdf pbkdf2 --offset 36000 --uuid 01234567-89ab-4def-8123-456789abcdef",
     ] {
-        // What this kernel or cryptsetup does not have is no matter here.
+        // What this kernel or this cryptsetup does not support is not tested.
         if let Err(error) = lab.format(options) {
             eprintln!("SKIPPED: {options}: {error}");
             continue;
@@ -133,7 +133,7 @@ fn volumes_of_cryptsetup_open_here() {
     }
 }
 
-/// Bits of keys, a cipher, and its modes with and without an IV.
+/// Key sizes in bits, a cipher, and its modes with and without an IV.
 const CIPHERS: [(&str, &[u32]); 9] = [
     ("aes", &[128, 192, 256]),
     ("camellia", &[128, 256]),
@@ -190,7 +190,7 @@ const HASHES: [&str; 30] = [
     "stribog512",
 ];
 
-/// LUKS1 encrypts keyslots as it does data: 4000 stripes, all of which the key needs.
+/// LUKS1 encrypts keyslots like data: in 4000 stripes, all of which are needed for the key.
 #[test]
 fn whatever_cryptsetup_formats_opens_here() {
     let Some(lab) = Lab::with_cryptsetup(4 * MIB) else { return };
@@ -198,7 +198,7 @@ fn whatever_cryptsetup_formats_opens_here() {
     let mut format = |specification: &str, bits: u32, hash: &str| {
         let options =
             format!("--type luks1 --cipher {specification} --key-size {bits} --hash {hash}");
-        // What this kernel or cryptsetup does not have is no matter here.
+        // What this kernel or this cryptsetup does not support is not tested.
         if lab.format(&options).is_ok() {
             assert!(lab.opens("first"), "{options}");
             opened.push(options);
@@ -258,7 +258,7 @@ fn volumes_of_ours_open_in_cryptsetup_through_every_change() {
         let dump = lab.cryptsetup("luksDump image").unwrap();
         assert!(dump.contains(&said.uuid) && dump.contains(options.label), "{what}: {dump}");
 
-        // Keys of both, added and removed by the other.
+        // Keys created by each of the two, added and removed by the other.
         let prf = if options.hash == "sha1" { "sha-1" } else { "sha-256" };
         let key_options = KeyOptions { derivation: pbkdf2(prf, 1000), ..key_options() };
         add_key(&*lab.device(), &first, &second, &key_options).unwrap();
@@ -273,7 +273,7 @@ fn volumes_of_ours_open_in_cryptsetup_through_every_change() {
         change_key(&*lab.device(), &third, &second, &key_options).unwrap();
         assert!(!lab.cryptsetup_opens("third") && lab.cryptsetup_opens("second"), "{what}");
 
-        // Backups of both, restored by the other.
+        // Header backups created by each of the two, restored by the other.
         let mut saved = Vec::new();
         backup_header(&*lab.device(), &mut saved).unwrap();
         std::fs::write(lab.path("ours"), &saved).unwrap();
@@ -321,7 +321,7 @@ fn plaintext_that_cryptsetup_encrypted_and_decrypted_is_the_same() {
         let volume = open_with(lab.device(), &passphrase("first"), &writable()).unwrap();
         assert!(contents(&volume)[..plain.len()] == plain, "{options}");
 
-        // What is written here, cryptsetup decrypts.
+        // cryptsetup decrypts what is written here.
         volume.write_at(MIB, &plain[..65536]).unwrap();
         drop(volume);
         let _ = std::fs::remove_file(lab.path("header"));
@@ -398,7 +398,7 @@ fn cryptsetup_agrees_after_a_repair() {
     lab.format("--type luks2 --pbkdf pbkdf2").unwrap();
     lab.device().write_at(0, &[0; 512]).unwrap();
     assert!(lab.opens("first"));
-    // It computes the checksum of each copy that looks like one.
+    // cryptsetup computes the checksum of each copy that resembles one.
     let checksums = || {
         let debug = lab.cryptsetup("luksDump --debug image").unwrap();
         debug.matches("(in-memory)").count()
@@ -419,7 +419,7 @@ fn qemu_reads_what_we_write_and_the_other_way_round() {
     std::fs::write(lab.path("plain"), &plain).unwrap();
     let secret = "--object secret,id=key,file=first";
     for (options, cipher) in [
-        // Few, since QEMU measures for seconds how many iterations it should take.
+        // Only a few, because QEMU measures for seconds how many iterations to use.
         ("cipher-alg=aes-128,cipher-mode=xts,ivgen-alg=plain64", "aes-xts-plain64"),
         ("cipher-alg=serpent-256,cipher-mode=xts,ivgen-alg=plain", "serpent-xts-plain"),
         (

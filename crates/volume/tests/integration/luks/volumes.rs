@@ -29,7 +29,7 @@ pub fn argon2(kind: Argon2Kind) -> Derivation {
     Derivation::Argon2 { kind, params }
 }
 
-/// The cheapest volume of a version whose header has room for some keyslots.
+/// The cheapest volume of a version whose header has room for several keyslots.
 pub fn cheap(version: Version) -> CreateOptions<'static> {
     let defaults = CreateOptions::new(version, resources()).expect("defaults");
     CreateOptions {
@@ -62,7 +62,7 @@ pub fn writable() -> LuksOptions<'static> {
     }
 }
 
-/// A device of 5 MiB with a volume that opens with `first`.
+/// A 5 MiB device with a volume that the passphrase `first` opens.
 pub fn volume(options: &CreateOptions<'_>) -> Arc<MemoryDevice> {
     let device = Arc::new(MemoryDevice::new(vec![0xa5; 5 << 20]));
     create(&*device, &passphrase("first"), options).expect("a volume");
@@ -82,7 +82,7 @@ pub fn opens(device: &Arc<MemoryDevice>, text: &str) -> bool {
     }
 }
 
-/// Bytes with a pattern that shows where they come from.
+/// Bytes with a pattern that shows their origin.
 pub fn pattern(len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }

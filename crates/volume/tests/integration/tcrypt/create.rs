@@ -1,4 +1,5 @@
-//! Volumes that this crate creates: opened again, changed, hidden in one another, backed up, interrupted.
+//! Volumes that this crate creates: they are opened again, changed, hidden in one another, backed up, and
+//! interrupted.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -29,12 +30,12 @@ fn writable() -> OpenOptions<'static> {
     OpenOptions { access: Access::ReadWrite, ..sha512() }
 }
 
-/// Bytes that differ everywhere.
+/// Bytes that are different everywhere.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i / 512 * 7 + i) as u8).collect()
 }
 
-/// Creates a volume, writes through one opening of it and reads through another.
+/// Creates a volume, opens it, writes data, opens it again and reads the data.
 fn round_trip(credentials: &Credentials, create_options: &CreateOptions<'_>) {
     let what = format!("{} with {}", create_options.cipher, create_options.prf);
     let device = memory(SIZE);
@@ -119,7 +120,7 @@ fn a_full_format_leaves_nothing_that_can_be_told_from_noise() {
     create(&*device, &cheap("p"), &CreateOptions { progress: Some(&progress), ..new() }).unwrap();
     assert!(steps.into_inner() > 0);
     let bytes = device.contents();
-    // Of 16-byte blocks of noise no two are equal, and every byte value comes as often as any other.
+    // No two 16-byte blocks of noise are equal, and every byte value occurs about equally often.
     let mut blocks: Vec<_> = bytes.chunks(16).collect();
     blocks.sort_unstable();
     assert!(blocks.windows(2).all(|pair| pair[0] != pair[1]));
@@ -127,9 +128,9 @@ fn a_full_format_leaves_nothing_that_can_be_told_from_noise() {
     bytes.iter().for_each(|&byte| counts[usize::from(byte)] += 1.0);
     let mean = SIZE as f64 / 256.0;
     let chi2: f64 = counts.iter().map(|count| (count - mean).powi(2) / mean).sum();
-    // 255 degrees of freedom: this far off once in 10^9 runs.
+    // 255 degrees of freedom: a value this far off occurs once in 10^9 runs.
     assert!((140.0..420.0).contains(&chi2), "{chi2}");
-    // Two volumes of the same passphrase have nothing in common.
+    // Two volumes with the same passphrase have nothing in common.
     let other = memory(SIZE);
     create(&*other, &cheap("p"), &new()).unwrap();
     assert!(bytes.chunks(16).zip(other.contents().chunks(16)).all(|(a, b)| a != b));
@@ -174,7 +175,7 @@ fn large_sectors_are_presented() {
     assert!(volume.read_at(512, &mut [0; 512]).is_err());
 }
 
-/// A device of 4096-byte sectors, such as a disk under direct I/O.
+/// A device with 4096-byte sectors, such as a disk with direct I/O.
 struct Coarse(Arc<MemoryDevice>);
 
 impl BlockDevice for Coarse {
@@ -232,13 +233,13 @@ fn a_device_of_large_sectors_works_and_gives_the_same_bytes() {
 fn data_off_the_sectors_of_the_device_is_refused() {
     let device = memory(SIZE + 512);
     create(&*device, &cheap("p"), &quick()).unwrap();
-    // The last 512 bytes of the data area are no whole sector.
+    // The last 512 bytes of the data area are not a whole sector.
     let device = Arc::new(Coarse(device));
     let error = open(device, &cheap("p"), &sha512()).unwrap_err();
     assert!(matches!(error, VolumeError::Unsupported { .. }), "{error}");
 }
 
-/// An outer volume of SHA-512 with a hidden one of BLAKE2s within.
+/// An outer volume with SHA-512 that contains a hidden one with BLAKE2s.
 fn nested() -> (Arc<MemoryDevice>, CreateOptions<'static>) {
     let device = memory(SIZE);
     let hidden = CreateOptions { prf: "blake2s-256", cipher: "serpent-256-xts", ..new() };
@@ -260,7 +261,7 @@ fn a_hidden_volume_lives_at_the_end_of_the_outer_one() {
     volume.write_at(0, &data).unwrap();
     let backup = OpenOptions { backup_header: true, ..options };
     assert!(plaintext(&open(device.clone(), &cheap("hidden"), &backup).unwrap()) == data);
-    // The outer volume opens as before, and neither passphrase opens the other.
+    // The outer volume opens as before, and neither passphrase opens the other volume.
     open(device.clone(), &cheap("outer"), &sha512()).unwrap();
     open(device.clone(), &cheap("outer"), &OpenOptions { hidden: true, ..sha512() }).unwrap_err();
     open(device, &cheap("hidden"), &OpenOptions { prf: Some(hidden.prf), ..sha512() }).unwrap_err();
@@ -286,14 +287,14 @@ fn protection_stops_the_first_write_into_the_hidden_volume() {
     let refused = outer.write_at(start - 512, &[2; 1024]).unwrap_err();
     assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
     assert!(outer.hit_protection() && outer.is_read_only());
-    // From then on nothing is written anywhere.
+    // From then on, nothing is written anywhere.
     outer.write_at(0, &[3; 512]).unwrap_err();
     outer.discard(0, 512).unwrap_err();
     let mut sector = [0; 512];
     outer.read_at(start - 512, &mut sector).unwrap();
     assert_eq!(sector, [1; 512]);
     assert!(read_hidden() == before);
-    // The wrong hidden passphrase does not open the outer volume unprotected.
+    // With a wrong hidden passphrase, the outer volume does not open without protection.
     let wrong = cheap("hiddem");
     let options = OpenOptions { protect_hidden: Some(&wrong), ..writable() };
     let error = open(device, &cheap("outer"), &options).unwrap_err();
@@ -330,7 +331,7 @@ fn changed_credentials_open_the_same_data_through_both_headers() {
         let options = OpenOptions { prf: Some("whirlpool"), ..old };
         assert!(plaintext(&open(device.clone(), &new, &options).unwrap()) == before);
     }
-    // The hidden volume's header, whose PRF stays.
+    // The hidden volume's header, which keeps its PRF.
     let of_hidden = HeaderOptions { hidden: true, prf: Some(hidden.prf), ..header() };
     change_credentials(&*device, &cheap("hidden"), &cheap("deep"), None, &of_hidden).unwrap();
     for backup_header in [false, true] {
@@ -352,7 +353,7 @@ fn headers_come_back_from_a_file_and_from_within() {
     assert_eq!(file.len(), 128 * 1024);
     let bytes = device.contents();
     assert!(file[..64] != bytes[..64], "the salt has to be a new one");
-    // All four headers are gone.
+    // All four headers are missing.
     for offset in [0, 64, 192, 256].map(|kib: u64| kib * KIB) {
         let offset = if offset < 128 * KIB { offset } else { SIZE as u64 - 320 * KIB + offset };
         device.write_at(offset, &[0; 512]).unwrap();
@@ -367,7 +368,7 @@ fn headers_come_back_from_a_file_and_from_within() {
         let options = OpenOptions { hidden: true, prf: Some(hidden.prf), ..options };
         open(device.clone(), &cheap("hidden"), &options).unwrap();
     }
-    // The primary headers alone, from within.
+    // Only the primary headers, from within the volume.
     device.write_at(0, &[0; 512]).unwrap();
     device.write_at(64 * KIB, &[0; 512]).unwrap();
     let source = HeaderSource::Embedded;
@@ -377,7 +378,7 @@ fn headers_come_back_from_a_file_and_from_within() {
     assert!(plaintext(&open(device.clone(), &cheap("outer"), &sha512()).unwrap()) == data);
     let options = OpenOptions { hidden: true, prf: Some(hidden.prf), ..sha512() };
     open(device.clone(), &cheap("hidden"), &options).unwrap();
-    // What is no backup file, or another volume's.
+    // A file that is not a backup, or that of another volume.
     let before = device.contents();
     for wrong in [&file[..1000], &[]] {
         restore_headers(&*device, HeaderSource::File(wrong), &cheap("outer"), &header).unwrap_err();
@@ -389,7 +390,7 @@ fn headers_come_back_from_a_file_and_from_within() {
     assert!(device.contents() == before);
 }
 
-/// A device whose power fails after so many writes; it remembers what was flushed in between.
+/// A device whose power fails after a number of writes; it records what was flushed before that.
 struct Failing {
     below: Arc<MemoryDevice>,
     writes_left: AtomicUsize,
@@ -415,7 +416,7 @@ impl BlockDevice for Failing {
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let left = self.writes_left.load(Ordering::Relaxed);
         let Some(left) = left.checked_sub(1) else {
-            // The sector under the head is lost.
+            // The sector that is being written is lost.
             self.below.write_at(offset, &vec![0xEE; data.len()])?;
             return Err(io::ErrorKind::BrokenPipe.into());
         };
@@ -462,7 +463,7 @@ fn an_interrupted_creation_leaves_no_old_volume_and_no_half_one() {
     for passphrase in ["old", "new"] {
         open(device.clone(), &cheap(passphrase), &sha512()).unwrap_err();
     }
-    // The backup header is there before the primary one.
+    // The backup header is written before the primary one.
     let below = memory(SIZE);
     let failing = Failing { below: below.clone(), writes_left: AtomicUsize::new(3) };
     create(&failing, &cheap("new"), &quick()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Containers without their start, or with other bytes before it, opened by their backup header.
+//! Containers without their start, or with other bytes before it, opened with their backup header.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ use super::{
 
 const KIB: usize = 1024;
 const SIZE: usize = 1024 * KIB;
-/// Where the data begins.
+/// Offset of the data.
 const DATA: usize = 128 * KIB;
 
 fn backup() -> OpenOptions<'static> {
@@ -28,7 +28,7 @@ fn device(bytes: &[u8]) -> Arc<MemoryDevice> {
     Arc::new(MemoryDevice::new(bytes.to_vec()))
 }
 
-/// A host with an outer and a hidden volume, both full of text that tells its place, and their plaintexts.
+/// A host with an outer and a hidden volume, both full of text that states its location, and their plaintexts.
 fn made() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     made_with(SIZE, 256 << 10)
 }
@@ -58,7 +58,7 @@ fn made_with(size: usize, of_hidden: u64) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     (device.contents(), outer, hidden)
 }
 
-/// What a refusal says.
+/// The message of a refusal.
 fn refused(bytes: &[u8], credentials: &Credentials, options: &OpenOptions<'_>) -> String {
     let error = open(device(bytes), credentials, options).unwrap_err();
     assert!(matches!(error, VolumeError::CannotOpen { .. }), "{error}");
@@ -69,7 +69,7 @@ fn refused(bytes: &[u8], credentials: &Credentials, options: &OpenOptions<'_>) -
 fn a_container_without_its_start() {
     let (host, plain, hidden_plain) = made();
     let hidden = OpenOptions { hidden: true, ..backup() };
-    // Within the first headers, all of them, and into the data.
+    // A part of the first headers, all headers, and some of the data.
     for lost in [512, 64 * KIB, DATA, DATA + 512, DATA + 100 * KIB] {
         let cut = &host[lost..];
         let volume = open(device(cut), &cheap("outer"), &backup()).unwrap();
@@ -80,10 +80,10 @@ fn a_container_without_its_start() {
         assert!(said.contains(&format!("first {lost} of {SIZE} bytes are missing")), "{said}");
         let writable = OpenOptions { access: Access::ReadWrite, ..backup() };
         assert!(refused(cut, &cheap("outer"), &writable).contains("read-only"));
-        // The hidden volume is whole in all of these.
+        // The hidden volume is complete in all of these.
         let volume = open(device(cut), &cheap("hidden"), &hidden).unwrap();
         assert!(plaintext(&volume) == hidden_plain, "{lost}");
-        // A header that is put back would lie over data.
+        // A restored header would overwrite data.
         for is_hidden in [false, true] {
             let cut = device(cut);
             let credentials = cheap(if is_hidden { "hidden" } else { "outer" });
@@ -109,7 +109,7 @@ fn a_hidden_volume_without_its_start() {
     let missing = lost - (SIZE - DATA - (256 << 10));
     expected[..missing].fill(0);
     assert!(plaintext(&volume) == expected);
-    // Of data that looks random nothing tells where it is.
+    // The location of data that looks random cannot be recognised.
     let mut bytes = host[lost..].to_vec();
     let end = bytes.len() - DATA;
     let noise = bytes[end + 512..end + 2048].to_vec();
@@ -144,7 +144,7 @@ fn a_container_without_its_end_says_where_its_backup_header_is() {
     let (host, ..) = made();
     let error = open(device(&host[..SIZE - 4096]), &cheap("outer"), &backup()).unwrap_err();
     assert!(error.to_string().contains("the backup header, is missing"), "{error}");
-    // Nothing is written to where its end was.
+    // Nothing is written at the location of the former end.
     let cut = device(&host[..SIZE - 4096]);
     let saved = super::backup_of(&cut, &cheap("outer"), &header());
     let source = HeaderSource::File(&saved);
@@ -152,10 +152,12 @@ fn a_container_without_its_end_says_where_its_backup_header_is() {
     assert!(cut.contents() == host[..SIZE - 4096]);
 }
 
-/// The backup headers are found from the end: without it they would be written over other headers or the outer volume's data.
+/// The backup headers are located from the end. Without the end, they would be written over other headers or
+/// the outer volume's data.
 #[test]
 fn no_key_is_changed_in_a_container_without_its_end() {
-    // 4 KiB and 128 KiB are left free behind the hidden volume, so that the cut container can look like a whole one.
+    // 4 KiB or 128 KiB are left free after the hidden volume, so that the truncated container can look like a
+    // whole one.
     for (size, of_hidden) in [(SIZE, 256 << 10), (3 * SIZE, 2 << 20)] {
         let (host, ..) = made_with(size, of_hidden);
         for lost in [512, 4096, 60 * KIB, 64 * KIB, 100 * KIB, 124 * KIB, DATA - 512, DATA] {
@@ -175,18 +177,18 @@ fn no_key_is_changed_in_a_container_without_its_end() {
             assert!(matches!(error, VolumeError::CannotOpen { .. }), "{lost}: {error}");
             assert!(cut.contents() == host[..size - lost], "{lost}");
         }
-        // Of the whole one only the two headers change.
+        // Only the two headers of the whole container change.
         let whole = device(&host);
         let options = HeaderOptions { hidden: true, ..header() };
         change_credentials(&*whole, &cheap("hidden"), &cheap("new"), None, &options).unwrap();
         let changed: Vec<_> = differing(&whole.contents(), &host);
         assert_eq!(changed, [64 * KIB, size - 64 * KIB]);
-        // A change that was interrupted between the two goes on.
+        // A change that was interrupted between the two is completed.
         let mut bytes = whole.contents();
         bytes[64 * KIB..][..512].copy_from_slice(&host[64 * KIB..][..512]);
         let half = device(&bytes);
         change_credentials(&*half, &cheap("hidden"), &cheap("new"), None, &options).unwrap();
-        // One whose backup header is gone says how that comes back.
+        // If the backup header is missing, the message states how to restore it.
         bytes[size - 64 * KIB..][..512].fill(0);
         let half = device(&bytes);
         let changed = change_credentials(&*half, &cheap("hidden"), &cheap("new"), None, &options);
@@ -206,7 +208,7 @@ fn differing(one: &[u8], other: &[u8]) -> Vec<usize> {
     sectors.filter(|(_, (one, other))| one != other).map(|(number, _)| number * 512).collect()
 }
 
-/// TrueCrypt 5 has no backup header, and its headers do not tell where the data was.
+/// TrueCrypt 5 has no backup headers, and its headers do not state the location of the data.
 #[test]
 fn containers_of_truecrypt_5_that_were_cut() {
     let Some(dir) = unpacked(&["tc_3-sha512-xts-aes-hidden"]) else { return };
@@ -231,7 +233,7 @@ fn containers_of_truecrypt_5_that_were_cut() {
     }
 }
 
-/// These images, in a place of their own; `None`, and said, without them.
+/// These images, in a separate directory; `None` and a message if they are not available.
 fn unpacked(names: &[&str]) -> Option<tempfile::TempDir> {
     let Some(shared) = shared_volumes() else {
         eprintln!("SKIPPED: no ../shared/data/volumes beside the repository");
@@ -248,7 +250,7 @@ fn unpacked(names: &[&str]) -> Option<tempfile::TempDir> {
     None
 }
 
-/// What VeraCrypt and TrueCrypt made: each container of header version 4 or 5, whole and cut.
+/// Containers created by VeraCrypt and TrueCrypt: each one with header version 4 or 5, whole and truncated.
 #[test]
 fn containers_of_other_programs_without_their_start() {
     let names = ["tc_4-sha512-xts-aes-hidden", "tc_4-sha512-xts-serpent-twofish-aes-hidden"];

@@ -1,4 +1,4 @@
-//! Ten volumes that VeraCrypt 1.26.20 wrote.
+//! Ten volumes written by VeraCrypt 1.26.20.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/veracrypt")
 }
 
-/// VeraCrypt's names as this project's: the PRF, and the cipher without its brackets.
+/// VeraCrypt's names in this project's form: the PRF, and the cipher without its brackets.
 fn prf(name: &str) -> String {
     match name {
         "SHA-512" => "sha-512".to_owned(),
@@ -31,7 +31,7 @@ fn every_volume_has_its_plaintext() {
         if !keyfile.is_empty() {
             credentials.keyfiles.push(secret_file(&dir.join(keyfile)));
         }
-        // Nothing is known but the passphrase and the PIM.
+        // Only the passphrase and the PIM are known.
         let volume = open(file(&dir.join(image)), &credentials, &options()).unwrap();
         let info = volume.info();
         assert_eq!(info.format, "veracrypt", "{image}");
@@ -63,7 +63,7 @@ fn what_does_not_fit_says_what_to_check() {
         let message = error.to_string();
         assert!(message.contains("passphrase") && message.contains("PIM"), "{message}");
     }
-    // Another PRF, the hidden volume, the system layout: not here.
+    // With another PRF, as a hidden volume or in the system layout, it does not open.
     for options in [
         OpenOptions { prf: Some("whirlpool"), ..options() },
         OpenOptions { hidden: true, ..sha512 },
@@ -72,7 +72,7 @@ fn what_does_not_fit_says_what_to_check() {
         let error = refusal(&right, &options);
         assert!(matches!(error, VolumeError::NoKeyFits(_)), "{error}");
     }
-    // TrueCrypt has no PIM; neither passphrase nor key file; no such PRF; no such format.
+    // TrueCrypt does not support a PIM; neither passphrase nor key file; unknown PRF; unknown format.
     let truecrypt = OpenOptions { format: Some("truecrypt"), ..sha512 };
     assert!(matches!(refusal(&right, &truecrypt), VolumeError::Kdf(_)));
     assert!(matches!(refusal(&credentials("", None), &sha512), VolumeError::Invalid(_)));

@@ -1,4 +1,5 @@
-//! cryptsetup's 52 TrueCrypt and VeraCrypt images (beside the repository), all header versions and layouts.
+//! cryptsetup's 52 TrueCrypt and VeraCrypt images (stored outside the repository), with all header versions and
+//! layouts.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +21,7 @@ const PASSPHRASE_PIM: &str = "cccccccccccccccccccc";
 const PASSPHRASE_72: &str =
     "aaaaaaaaaaaabbbbbbbbbbbbccccccccccccddddddddddddeeeeeeeeeeeeffffffffffff";
 
-/// A line of the table.
+/// A row of the table.
 struct Image {
     name: String,
     which: String,
@@ -30,7 +31,7 @@ struct Image {
 }
 
 impl Image {
-    /// The PRF in the name, as this project calls it.
+    /// The PRF in the file name, by this project's name.
     fn prf(&self) -> &'static str {
         match self.name.split('-').nth(1).unwrap() {
             "ripemd160" => "ripemd-160",
@@ -76,7 +77,7 @@ impl Image {
         if is_veracrypt(self) { "veracrypt" } else { "truecrypt" }
     }
 
-    /// The algorithms of the cipher, sorted: the images disagree about their order.
+    /// The algorithms of the cipher, sorted, because the images list them in different orders.
     fn algorithms(&self) -> Vec<String> {
         let names = self.name.trim_end_matches("-hidden").split('-').skip(3);
         let mut names: Vec<_> = names.map(|name| name.replace("des3_ede", "triple des")).collect();
@@ -87,7 +88,8 @@ impl Image {
     fn check(&self, dir: &Path) {
         let what = format!("{} ({})", self.name, self.which);
         let device = file(&dir.join(&self.name));
-        // With the PRF from the name, since trying all of VeraCrypt's takes seconds; TrueCrypt's do not.
+        // With the PRF from the file name for VeraCrypt, because trying all of its PRFs takes seconds; for
+        // TrueCrypt it does not.
         let prf = if is_veracrypt(self) { Some(self.prf()) } else { None };
         let options = OpenOptions { prf, format: Some(self.format()), ..self.options() };
         let volume = match open(device, &self.credentials(dir), &options) {
@@ -112,8 +114,8 @@ impl Image {
         if !self.sha256.is_empty() {
             assert_eq!(sha256(&plain), self.sha256, "{what}");
         }
-        // Every image held FAT with one of these volume IDs, also where the kernel that made the table lacked
-        // the cipher; but in five of them the data was wiped to zeros.
+        // Every image contained FAT with one of these volume IDs, even if the kernel that made the table lacked
+        // the cipher. In five images, the data was wiped to zeros.
         let at = usize::try_from(volume.info().data_offset).unwrap();
         if std::fs::read(dir.join(&self.name)).unwrap()[at..at + 512] == [0; 512] {
             assert!(self.uuid.is_empty() && !is_xts(self), "{what}");
@@ -135,7 +137,7 @@ fn fat_id(plain: &[u8], at: usize) -> String {
     format!("{:04X}-{:04X}", id >> 16, id & 0xffff)
 }
 
-/// Unpacks the images and hands out those of one mode, or says that they are absent.
+/// Unpacks the images and passes on those of one mode, or prints that they are missing.
 fn with_images(
     select: impl Fn(&Image) -> bool,
     part: usize,
@@ -192,7 +194,7 @@ fn truecrypt_before_xts() {
     with_images(|image| !is_veracrypt(image) && !is_xts(image), 0, 1, Image::check);
 }
 
-/// Of these nothing is known but the passphrase: all derivations of both products are tried.
+/// Only the passphrase of these images is known: all derivations of both products are tried.
 #[test]
 fn an_unknown_product_and_derivation() {
     let names = ["tc_5-whirlpool-xts-aes", "vc_1-stribog512-xts-camellia"];
@@ -208,7 +210,8 @@ fn an_unknown_product_and_derivation() {
     );
 }
 
-/// Layouts that this crate does not create get new credentials, and headers back from a file.
+/// Layouts that this crate does not create: credentials can be changed, and headers can be restored from a
+/// file.
 #[test]
 fn old_layouts_change_hands() {
     let names = [
@@ -241,7 +244,7 @@ fn old_layouts_change_hands() {
             .unwrap_err();
         let after = sha256(&plaintext(&open(device.clone(), &new, &open_options).unwrap()));
         assert_eq!(after, before, "{what}");
-        // One sector has changed, nothing else.
+        // Only one sector has changed.
         let changed = device.contents();
         let sectors = changed.chunks(512).zip(bytes.chunks(512));
         assert_eq!(sectors.filter(|(a, b)| a != b).count(), 1, "{what}");

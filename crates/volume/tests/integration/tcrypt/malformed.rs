@@ -1,4 +1,4 @@
-//! Headers that open but lie: each generator is named by the defect that it puts in.
+//! Headers that open but contain wrong values; each generator is named after its defect.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use super::{credentials, effort, open, options};
 
 const SIZE: u64 = 320 * 1024;
 
-/// A header as TrueCrypt 7 would write it: its derivation is cheap.
+/// A header as TrueCrypt 7 would write it, whose derivation is cheap.
 fn sound() -> Header {
     Header {
         product: Product::TrueCrypt,
@@ -32,7 +32,7 @@ fn sound() -> Header {
     }
 }
 
-/// A host whose headers at `offset` are `plain`, sealed by this test itself: SHA-512, AES, passphrase `p`.
+/// A host with the headers `plain` at `offset`, sealed by this test itself: SHA-512, AES, passphrase `p`.
 pub fn host(offset: u64, plain: [u8; ENCRYPTED_BYTES]) -> Arc<MemoryDevice> {
     sealed("sha-512", offset, plain)
 }
@@ -67,14 +67,14 @@ fn refusal(plain: [u8; ENCRYPTED_BYTES]) -> VolumeError {
     open(host(0, plain), &credentials("p", None), &sha512()).unwrap_err()
 }
 
-/// A valid header with one field changed, checksums correct.
+/// A valid header with one changed field and correct checksums.
 pub fn lying(change: impl FnOnce(&mut Header)) -> [u8; ENCRYPTED_BYTES] {
     let mut header = sound();
     change(&mut header);
     *header.serialise()
 }
 
-/// The bytes of a valid header changed afterwards, checksums as they were.
+/// A valid header whose bytes were changed afterwards, with unchanged checksums.
 fn corrupted(change: impl FnOnce(&mut [u8; ENCRYPTED_BYTES])) -> [u8; ENCRYPTED_BYTES] {
     let mut plain = *sound().serialise();
     change(&mut plain);
@@ -152,7 +152,7 @@ fn a_partition_of_a_wholly_encrypted_disk_says_so() {
         let options = OpenOptions { prf: Some("ripemd-160"), ..options() };
         open_partition(&*disk, partition, &credentials("p", None), &options)
     };
-    // One partition alone is encrypted, the second time one that begins right after the first track.
+    // Only one partition is encrypted; in the second case it begins immediately after the first track.
     for (first, bytes) in [(64 << 10, AREA), (63 * 512, AREA), (64 << 10, AREA / 2)] {
         assert_eq!(opened(first, bytes).unwrap().size(), bytes as u64);
     }
@@ -231,8 +231,8 @@ proptest! {
     fn any_flipped_bit_is_noticed(header in any_header(), bit in 0..ENCRYPTED_BYTES * 8) {
         let mut plain = header.serialise();
         plain[bit / 8] ^= 1 << (bit % 8);
-        // Before version 4 nothing guarded the fields, and the version is one of them: a bit away from
-        // version 5 lies version 1, which has no check to fail.
+        // Before version 4 no checksum covered the fields, and the version is one of them: version 1, which has
+        // no check that could fail, differs from version 5 by one bit.
         let says = u16::from_be_bytes([plain[4], plain[5]]);
         let guarded = says >= 4 || !(4..192).contains(&(bit / 8)) || (8..12).contains(&(bit / 8));
         match Header::parse(&plain) {

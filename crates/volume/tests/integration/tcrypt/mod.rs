@@ -1,4 +1,4 @@
-//! VeraCrypt and TrueCrypt volumes against volumes that other programs wrote, and against ourselves.
+//! VeraCrypt and TrueCrypt volumes: tests with volumes that other programs wrote, and with our own.
 
 mod create;
 mod cut;
@@ -16,14 +16,14 @@ use cryptbench_volume::format::tcrypt::{HeaderOptions, backup_headers};
 use cryptbench_volume::{Credentials, OpenOptions, Secret, Volume, VolumeError};
 use sha2::{Digest, Sha256};
 
-/// Threads of a key derivation; the tests themselves run beside each other.
+/// Number of threads of a key derivation; the tests themselves run in parallel.
 const THREADS: usize = 1;
 
 fn effort() -> Effort<'static> {
     Effort::new(cryptbench_kdf::tier().unwrap(), THREADS)
 }
 
-/// Read-only, nothing known.
+/// Read-only, with nothing known about the volume.
 fn options() -> OpenOptions<'static> {
     OpenOptions::new(cryptbench_cipher::tier().unwrap(), effort())
 }
@@ -38,12 +38,12 @@ fn cheap(passphrase: &str) -> Credentials {
     credentials(passphrase, Some(1))
 }
 
-/// Read-only, with the hash of the key derivation known.
+/// Read-only, with a known hash of the key derivation.
 fn sha512() -> OpenOptions<'static> {
     OpenOptions { prf: Some("sha-512"), ..options() }
 }
 
-/// New headers with that hash.
+/// New headers with the same hash.
 fn header() -> HeaderOptions<'static> {
     HeaderOptions {
         prf: Some("sha-512"),
@@ -81,7 +81,7 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Test data that lies beside the repository and not in it.
+/// Test data that is stored outside the repository.
 fn shared_volumes() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os(cryptbench_prove::IMAGES) {
         return Some(named.into());
@@ -90,14 +90,14 @@ fn shared_volumes() -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
-/// The rows of a comma-separated table without quoting, less its heading.
+/// The rows of a comma-separated table without quoting and without its heading.
 fn rows(path: &Path) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(path).unwrap();
     let rows = text.lines().skip(1).filter(|line| !line.is_empty());
     rows.map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
-/// The rows `part` of `parts`, so that several tests share a table and cargo runs them side by side.
+/// The rows `part` of `parts`, so that several tests can share a table and run in parallel.
 fn share<T>(rows: Vec<T>, part: usize, parts: usize) -> impl Iterator<Item = T> {
     rows.into_iter().skip(part).step_by(parts)
 }

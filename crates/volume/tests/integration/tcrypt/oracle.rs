@@ -1,5 +1,5 @@
-//! What this crate creates, read by cryptsetup: its dump of a header needs neither root nor the kernel for
-//! AES, whose first try it is.
+//! Volumes that this crate creates, read by cryptsetup. Its dump of a header requires neither root nor the
+//! kernel for AES, the cipher that it tries first.
 
 use std::io::Write;
 use std::path::Path;
@@ -41,7 +41,8 @@ fn dump(
         "--hash",
         &hash,
     ]);
-    // With a PIM it tries no TrueCrypt derivation, and so no cipher that it would need the kernel for.
+    // With a PIM it does not try TrueCrypt derivations, and therefore no cipher for which it would need the
+    // kernel.
     command.args(match product {
         Product::VeraCrypt => &["--veracrypt", "--veracrypt-pim", "1"][..],
         Product::TrueCrypt => &["--disable-veracrypt"],
@@ -59,7 +60,7 @@ fn dump(
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// The volume key and the start of the data, in bytes, of a dump.
+/// The volume key and the start of the data in bytes, from a dump.
 fn parsed(dump: &str) -> (Vec<u8>, u64) {
     let offset = dump.split("Payload offset:").nth(1).unwrap().split_whitespace().next().unwrap();
     let key = dump.split("MK dump:").nth(1).unwrap().split_whitespace();
@@ -67,7 +68,7 @@ fn parsed(dump: &str) -> (Vec<u8>, u64) {
     (key, offset.parse::<u64>().unwrap() * 512)
 }
 
-/// What lies at the start of the data area, decrypted with the key and the offset that cryptsetup found.
+/// The start of the data area, decrypted with the key and the offset that cryptsetup printed.
 fn start_of_data(path: &Path, dump: &str) -> Vec<u8> {
     let (key, offset) = parsed(dump);
     let device = FileDevice::open(path, IoMode::Buffered, true).unwrap();
@@ -79,7 +80,7 @@ fn start_of_data(path: &Path, dump: &str) -> Vec<u8> {
     data
 }
 
-/// Writes a mark to the start of a volume's plaintext.
+/// Writes a marker to the start of a volume's plaintext.
 fn mark(path: &Path, credentials: &Credentials, options: &OpenOptions<'_>) -> Vec<u8> {
     let device = Arc::new(FileDevice::open(path, IoMode::Buffered, false).unwrap());
     let options = OpenOptions { access: Access::ReadWrite, ..*options };
