@@ -1,4 +1,5 @@
-//! Runs on emulated devices, end to end: labelled, taken down, cleaned up after a kill; and predictions.
+//! Runs on emulated devices from start to end: their results are labelled, the devices are removed, also by cleanup
+//! after a kill, and predictions follow from them.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use cryptbench_record::Operation;
 use crate::sandbox::waiting::{wait_for_trials, wait_until};
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// Arguments of a run on an emulated device that is as short as one can be.
+/// Arguments of the shortest possible run on an emulated device.
 const TINY: &[&str] = &[
     "run",
     "--emulate",
@@ -29,7 +30,7 @@ const TINY: &[&str] = &[
     "1",
 ];
 
-/// Whether a device can be served here.
+/// Whether this machine can serve a device.
 fn can_serve() -> bool {
     let there = std::fs::File::options().read(true).write(true).open("/dev/fuse").is_ok();
     if !there {
@@ -53,7 +54,7 @@ fn a_run_on_an_emulated_device_says_so_everywhere_and_leaves_nothing() {
     let done = s.run(&[TINY, &["--output", &out]].concat());
     let (said, table) = (text(&done.stderr), text(&done.stdout));
     assert!(done.status.success(), "{said}");
-    // A line may end between the two.
+    // There may be a line break between the two words.
     let flat = |said: &str| said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat(&table).contains("EMULATED sata-ssd"), "{table}");
     assert!(table.lines().count() <= 24, "{table}");
@@ -74,7 +75,7 @@ fn a_run_on_an_emulated_device_says_so_everywhere_and_leaves_nothing() {
     let again = s.run(&["report", &out]);
     assert!(flat(&text(&again.stdout)).contains("EMULATED sata-ssd"));
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
-    // And the run is material for predictions.
+    // The run can also be used for predictions.
     let validated = s.run(&["predict", "--validate", &out, "--cipher-rate", "3000"]);
     let table = text(&validated.stdout);
     assert!(
@@ -83,8 +84,8 @@ fn a_run_on_an_emulated_device_says_so_everywhere_and_leaves_nothing() {
     );
 }
 
-/// Reads of an arm whose requests are plain storage's, one for one: what the device did is what was asked of it. Writes of
-/// the file system may be among those of a trial.
+/// Applies to reads of an arm that sends one request for each request of plain storage: the device did exactly what
+/// was requested. The writes of a trial may include those of the file system.
 fn counts_are_those_of_the_device(record: &cryptbench_record::Record) {
     assert_eq!(record.target.uncounted, None);
     assert!(record.target.idle_disk.is_some_and(|idle| idle.span_s >= 0.4));
@@ -93,7 +94,7 @@ fn counts_are_those_of_the_device(record: &cryptbench_record::Record) {
         for trial in record.trials.iter().filter(|t| t.workload == workload.id) {
             let disk = trial.measured.disk.expect("an emulated device counts itself");
             let case = format!("{} on {}: {disk:?}", workload.id, trial.arm);
-            // FUSE cuts larger requests, and the kernel merges neighbours.
+            // FUSE splits larger requests, and the kernel merges adjacent ones.
             let pieces = disk.reads + disk.merged_reads.unwrap();
             let cut = workload.block_size.div_ceil(256 << 10).max(1);
             assert_eq!(disk.read_bytes, disk.asked_bytes, "{case}");
@@ -120,7 +121,7 @@ fn a_dry_run_serves_nothing() {
     assert!(s.left_behind().is_empty());
 }
 
-/// A memory card that writes 1 MB/s and reads 4 MB/s, as a model in `place`.
+/// A model in `place` of a memory card that writes 1 MB/s and reads 4 MB/s.
 fn slow_card(place: &std::path::Path) -> String {
     let mut model = include_str!("../../../devices/models/sd-card.toml").to_owned();
     for (was, is) in [
@@ -136,7 +137,7 @@ fn slow_card(place: &std::path::Path) -> String {
     file.display().to_string()
 }
 
-/// A run once took 243 s of 30 s there, and had no figure.
+/// Such a run once took 243 s although its budget was 30 s, and had no result.
 #[test]
 fn a_run_on_a_slow_card_keeps_its_budget() {
     const MOST: Duration = Duration::from_millis(34_500);
@@ -156,10 +157,10 @@ fn a_run_on_a_slow_card_keeps_its_budget() {
             let counts =
                 |t: &cryptbench_record::Trial| t.arm.starts_with("builtin/") && t.block.is_some();
             assert!(record.trials.iter().any(counts), "{said}");
-            // The file was cut, or it would have taken a minute to fill.
+            // The file was made smaller; filling it would have taken a minute.
             assert!(record.target.scratch.size_bytes < 32 << 20, "{:?}", record.target.scratch);
         }
-        // It ended as soon as that was known, with the budget that would do.
+        // The run ended as soon as that was known, and stated a sufficient budget.
         Some(10) => assert!(said.lines().last().unwrap().contains("--budget "), "{said}"),
         code => panic!("{code:?}: {said}"),
     }
@@ -185,7 +186,7 @@ fn a_killed_run_is_cleaned_up_at_once() {
     if !can_serve() {
         return;
     }
-    // As it begins, once something is set up, and while it measures.
+    // Killed at the start, when something is set up, and while it measures.
     for (trials, engine) in [
         (None, "auto"),
         (Some(0), "auto"),
@@ -204,10 +205,11 @@ fn a_killed_run_is_cleaned_up_at_once() {
             Some(0) => wait_until("something is set up", || !s.left_behind().is_empty()),
             Some(trials) => wait_for_trials(&mut child, &s.out(), trials),
         }
-        // A thread that waits for the device that the run served keeps it from ending until cleanup frees it.
+        // A thread that waits for a device of the killed run prevents the process from exiting until cleanup
+        // releases it.
         child.kill().unwrap();
         let until = Instant::now() + Duration::from_secs(20);
-        // A loop device lets go of its file a moment after its last user.
+        // A loop device releases its file shortly after its last user has closed it.
         let mut cleaned = s.run(&["cleanup"]);
         while !s.left_behind().is_empty() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(200));
@@ -232,7 +234,8 @@ fn a_prediction_follows_from_rates_that_are_given() {
         let extra = cell["extra_us"].as_f64().unwrap();
         assert!((extra - 10.0 - bytes / 1000.0).abs() < 1e-6 * extra, "{cell}");
         let plain_us = bytes / 1_048_576.0 / cell["plain_mib_s"].as_f64().unwrap() * 1e6;
-        // One at a time the times add up, but for what the device does meanwhile; random places vary.
+        // With one request at a time the times add up, except for the device's work in between. Random positions
+        // vary.
         let least = 100.0 * plain_us / (plain_us + extra);
         let keeps = cell["keeps_percent"].as_f64().unwrap();
         assert!(keeps > least * 0.97 && keeps < 103.0, "{least}: {cell}");
@@ -271,7 +274,7 @@ fn a_serial_driver_costs_what_it_adds_to_each_piece_and_the_others_that_wait() {
             |found: &serde_json::Value| found["cells"][at]["keeps_percent"].as_f64().unwrap();
         assert!(keeps(&serial) < keeps(&parallel) * 1.03, "{cell}");
     }
-    // Encryption makes nothing faster, whatever state a model's caches are in.
+    // Encryption never makes anything faster, whatever the state of a model's caches.
     let nvme = [
         "predict",
         "--json",

@@ -1,4 +1,4 @@
-//! A pipe that nobody writes to and a device without an end are refused at once wherever a file is read.
+//! A pipe without a writer and an endless device are refused immediately wherever a file is read.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use crate::sandbox::{Sandbox, text};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-/// Long enough for a busy machine, and far less than reading `/dev/zero` into memory takes.
+/// Enough for a busy machine, but much less than the time to read `/dev/zero` until memory is full.
 const SOON: Duration = Duration::from_secs(20);
 
 fn ends_at_once(s: &Sandbox, args: &[&str], code: i32) {
     let mut command = s.command(args);
-    // What reads without end shall not fill this machine's memory.
+    // A program that never stops reading must not fill the memory of this machine.
     let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let limit = rustix::process::Rlimit { current: Some(4 << 30), maximum: Some(4 << 30) };
     let process = rustix::process::Pid::from_child(&run);

@@ -1,4 +1,5 @@
-//! Errors of all crates say each cause once: what failed in their own words, why in those of their source.
+//! Errors of all crates print each cause once: first what failed, in their own words, then the reason, in those of
+//! their source.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ fn record() -> RecordError {
     RecordError::Io { act: "read", path: path(), source: broken() }
 }
 
-/// One of each kind that has a cause; `what` is in the words of the error itself.
+/// One error of each kind that has a cause; `what` is the text of the error itself.
 fn all() -> Vec<(&'static str, anyhow::Error)> {
     let export = |e: ExportError| -> anyhow::Error { SystemError::from(e).into() };
     let system_act = ExportError::System { act: "unmount /mnt".to_owned(), source: broken() };

@@ -1,4 +1,4 @@
-//! What others wrote reaches neither terminal nor page with characters that steer a terminal.
+//! Text written by others never reaches a terminal or a page with control characters.
 
 use std::fs;
 use std::io::Write as _;
@@ -8,10 +8,11 @@ use std::process::{Command, Output, Stdio};
 use crate::sandbox::{Sandbox, skipped, text};
 use serde_json::Value;
 
-/// Clears the screen, sets a title, colours, breaks the line, in seven bits and in eight, and turns the direction.
+/// Clears the screen, sets a title, changes colours, breaks the line (with 7-bit and 8-bit codes), and reverses the
+/// direction of text.
 const EVIL: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{1b}[31m\r\n\u{9b}31m\u{202e}";
 
-/// The same as the name of a file, which may hold all of it.
+/// The same for a file name, which may contain all of this.
 const EVIL_NAME: &str = "evil\u{1b}[2J\u{9b}31m\u{202e}\n.json";
 
 fn steers(c: char) -> bool {
@@ -32,7 +33,7 @@ fn harmless(s: &Sandbox, args: &[&str]) -> Output {
     is_printable(&format!("{args:?}, standard output"), &done.stdout);
     is_printable(&format!("{args:?}, standard error"), &done.stderr);
     for said in [text(&done.stdout), text(&done.stderr)] {
-        // What stands behind the line break in the name.
+        // The text after the line break in the name.
         assert!(!said.contains("\n.json"), "{args:?}: a forged line: {said}");
     }
     done
@@ -52,7 +53,7 @@ fn fixture(name: &str) -> String {
     fs::read_to_string(if name.is_empty() { at } else { foreign }).unwrap()
 }
 
-/// Puts `EVIL` behind every string that does not decide what a record means.
+/// Appends `EVIL` to every string that does not affect the meaning of a record.
 fn spoil(value: &mut Value, key: &str) {
     const MEANING: [&str; 15] = [
         "schema",
@@ -79,7 +80,7 @@ fn spoil(value: &mut Value, key: &str) {
     }
 }
 
-/// A record in which everything that could is hostile, under a hostile name.
+/// A record in which every free text is hostile, under a hostile name.
 fn record(s: &Sandbox) -> PathBuf {
     let mut record: Value = serde_json::from_str(&fixture("")).unwrap();
     spoil(&mut record, "");
@@ -90,7 +91,7 @@ fn record(s: &Sandbox) -> PathBuf {
     path
 }
 
-/// Writes a record, which says first what it is.
+/// Writes a record, which must start with its schema.
 fn write(mut record: Value, path: &Path) {
     let schema = record.as_object_mut().unwrap().remove("schema").unwrap();
     let rest = record.to_string();
@@ -119,7 +120,7 @@ fn a_record_and_its_name() {
             works(&s, &args);
         }
     }
-    // A page that is asked for on standard output goes there as it is.
+    // A page that is requested on standard output is written there unchanged.
     works(&s, &["report", record, "--output", "/dev/stdout"]);
     harmless(&s, &["report", record, "--explain", "seq-read-1m-q1"]);
     harmless(&s, &["report", record, "--explain", EVIL]);
@@ -177,12 +178,12 @@ fn names_of_files_that_are_no_such_thing_and_arguments() {
             assert!(there || !done.status.success(), "{args:?}: {}", text(&done.stdout));
         }
     }
-    // What a message is about can still be told.
+    // The message still shows what it is about.
     let said = text(&harmless(&s, &["report", at]).stderr);
     assert!(said.contains("evil\\u{1b}[2J\\u{9b}31m\\u{202e}"), "{said}");
 }
 
-/// The prompt for a passphrase, which goes to the terminal itself.
+/// The prompt for a passphrase is written directly to the terminal.
 #[test]
 fn the_prompt_for_a_passphrase() {
     let s = Sandbox::new();
@@ -217,7 +218,7 @@ fn a_foreign_result_and_its_name() {
     for (which, name) in [("plain", "a"), ("layered", "b")] {
         let mut result: Value =
             serde_json::from_str(&fixture(&format!("fio/{which}/run-1.json"))).unwrap();
-        // Two jobs of the same work are told apart by their names.
+        // Two jobs with the same work are distinguished by their names.
         let jobs = result["jobs"].as_array_mut().unwrap();
         let mut again = jobs[0].clone();
         again["jobname"] = Value::from(format!("again{EVIL}"));
@@ -239,7 +240,7 @@ fn a_foreign_result_and_its_name() {
     for more in ["--json", "--csv", "--all"] {
         works(&s, &["compare", a, b, more]);
     }
-    // One that is broken is told with the line.
+    // The error for a damaged file quotes the line.
     let broken = s.out().join("broken");
     for content in [
         format!("{{\n\"fio version\": \"x\",\n{EVIL}\n"),
@@ -306,7 +307,7 @@ fn a_volume() {
     works(&s, &["volume", "info", "v", "--json"]);
 }
 
-/// On a terminal there are colours; nothing else comes with them.
+/// On a terminal the only control sequences are those of colours.
 #[test]
 fn a_terminal_gets_our_own_colours_alone() {
     let s = Sandbox::new();
@@ -327,7 +328,7 @@ fn a_terminal_gets_our_own_colours_alone() {
     while let Some(at) = rest.find(steers) {
         let ours = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[31m", "\u{1b}[36m"];
         let own = ours.iter().find(|own| rest[at..].starts_with(**own));
-        // Red is among what the record has, and belongs to a mark only.
+        // The record also contains the sequence for red, which is only used for one mark.
         let red = own.is_some_and(|own| own.ends_with("31m"));
         let fits = own.is_some() && (!red || rest[at..].starts_with("\u{1b}[31m▼"));
         assert!(fits, "{:?}", rest[at..].chars().take(60).collect::<String>());
@@ -335,7 +336,7 @@ fn a_terminal_gets_our_own_colours_alone() {
     }
 }
 
-/// Begins a line of its own if it is not made printable, and says something there.
+/// Starts a new line with a forged message unless it is made printable.
 const FORGES: &str = "evil\nforged: all is well\r\u{1b}[2J\u{9b}31m\u{202e}\u{2066}";
 
 #[track_caller]
@@ -362,7 +363,7 @@ fn a_line_break_in_a_name_forges_no_line() {
     }
     let good = fleet.join(format!("{FORGES}.json"));
     write(record, &good);
-    // A record that is damaged, one whose name is not UTF-8, and one in another machine's directory.
+    // A damaged record, a record with a name that is not UTF-8, and a record in another machine's directory.
     fs::write(fleet.join(format!("bad {FORGES}.json")), "{").unwrap();
     let latin = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"gr\xfc\xdfe.json");
     fs::write(fleet.join(latin), "{").unwrap();

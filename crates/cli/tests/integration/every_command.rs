@@ -1,4 +1,4 @@
-//! The list of all commands and of their arguments that take a path, which a unit test holds against the command line.
+//! The list of all commands, with their arguments that take a path. A unit test compares it with the command line.
 
 const LIST: &str = include_str!("../commands.txt");
 
@@ -7,7 +7,7 @@ pub fn commands() -> Vec<&'static str> {
     LIST.lines().filter(|line| !line.starts_with(' ')).collect()
 }
 
-/// Each command with each of its arguments that take a path: options with their dashes, others by name.
+/// Each command with each argument that takes a path: options with their dashes, other arguments by name.
 pub fn paths() -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
     let mut command = "";

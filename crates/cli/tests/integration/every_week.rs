@@ -1,4 +1,4 @@
-//! The line for cron of docs/start.md and the units for systemd in packaging/, as they are there.
+//! The cron line in docs/start.md and the systemd units in packaging/, tested as printed.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// The blocks of docs/start.md in this language.
+/// The code blocks of docs/start.md in this language.
 fn blocks(language: &str) -> Vec<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/start.md");
     let page = fs::read_to_string(page).unwrap();
@@ -26,7 +26,7 @@ fn the_line_for_cron_is_silent_until_something_got_slower() {
     let shim = "#!/bin/sh\nexec \"$CRYPTBENCH\" \"$@\"\n";
     let done = s.shell(shim, &here);
     let said = (text(&done.stdout), text(&done.stderr));
-    // The first run has none before it.
+    // There is no run before the first one.
     assert_eq!((done.status.code(), said.0.as_str()), (Some(11), ""), "{}", said.1);
     assert!(!said.1.contains("cryptbench:"), "{}", said.1);
     let listed = text(&s.run(&["history", "list"]).stdout);
@@ -40,7 +40,7 @@ fn systemd_takes_the_units() {
     let mut words = vec!["verify".to_owned()];
     for name in ["cryptbench.service", "cryptbench.timer"] {
         let unit = fs::read_to_string(packaging.join(name)).unwrap();
-        // Here it is installed somewhere else.
+        // In this test the program has a different path.
         let program = format!("ExecStart={}", env!("CARGO_BIN_EXE_cryptbench"));
         let path = dir.path().join(name);
         fs::write(&path, unit.replace("ExecStart=cryptbench", &program)).unwrap();

@@ -1,5 +1,5 @@
-//! After a run: data comes back from every system, the record says what lies on the disk, and a system that only claims
-//! to encrypt, or to keep what it is given, fails the run.
+//! After a run: every system returns the written data, the record describes the stored data, and the run fails if a
+//! system only claims to encrypt or to keep its data.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -27,7 +27,7 @@ queue_depth = 1
 headline = "bandwidth"
 "#;
 
-/// A run of these systems as short as one can be, by a process with these programs first in its path.
+/// The shortest possible run of these systems, with the programs in `programs` first in the search path.
 fn run(s: &Sandbox, programs: Option<&Path>, more: &[&str]) -> Output {
     command(s, programs, more).output().unwrap()
 }
@@ -48,7 +48,7 @@ fn command(s: &Sandbox, programs: Option<&Path>, more: &[&str]) -> Command {
     command
 }
 
-/// Runs a system, and hands each arm that was looked at to `check`.
+/// Runs a system, and passes each inspected arm to `check`.
 fn each_arm(system: &str, settings: &[&str], check: impl Fn(&Arm, &Evidence)) {
     let s = match system {
         "builtin-mounted" | "qemu-luks" | "nbdkit-luks" | "fscrypt" => Sandbox::with_little_room(),
@@ -58,7 +58,7 @@ fn each_arm(system: &str, settings: &[&str], check: impl Fn(&Arm, &Evidence)) {
     more.extend(settings.iter().flat_map(|set| ["--set", set]));
     let done = run(&s, None, &more);
     let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
-    // A file system in RAM may have no direct I/O or no encryption; others are not installed.
+    // A file system in RAM may lack direct I/O or encryption; other systems are not installed.
     if !done.status.success() && stderr.contains("not available here") {
         skipped(&format!("{system}: {stderr}"));
         return;
@@ -87,7 +87,7 @@ fn each_arm(system: &str, settings: &[&str], check: impl Fn(&Arm, &Evidence)) {
     assert!(page.contains("Data stored on the disk"), "{system}");
 }
 
-/// The section is there, and no line is wider than 80 columns.
+/// The report has the section, and no line is wider than 80 columns.
 fn shown(stdout: &str, record: &Record) {
     let section = stdout.split("Data stored on the disk").nth(1).expect("the section");
     assert!(!section.contains("FOUND") && !section.contains("UNSEEN"), "{section}");
@@ -102,7 +102,7 @@ fn entropy(evidence: &Evidence) -> Entropy {
     evidence.scan.as_ref().unwrap().entropy.unwrap()
 }
 
-/// No block looks like anything but ciphertext, unless nothing is encrypted.
+/// No block differs from ciphertext, unless the arm does not encrypt.
 fn random_throughout(arm: &Arm, evidence: &Evidence) {
     let found = entropy(evidence);
     assert_eq!(found.low_blocks == 0, arm.role == ArmRole::Encrypted, "{}: {found:?}", arm.id);
@@ -158,7 +158,7 @@ fn a_pass_through_shows_everything() {
     });
 }
 
-/// What a directory of one encrypted file for each file shows.
+/// What is visible in a directory with one encrypted file for each file.
 fn file_by_file(system: &str, settings: &[&str], names: Names, signature: &str) {
     each_arm(system, settings, |arm, evidence| {
         if arm.role != ArmRole::Encrypted {
@@ -259,7 +259,7 @@ fn nbdkit_luks_shows_its_header() {
     });
 }
 
-/// A program that is called like one that encrypts.
+/// A program with the name of one that encrypts.
 fn impostor(s: &Sandbox, serve: &str) -> std::path::PathBuf {
     let programs = s.out().join("programs");
     fs::create_dir(&programs).unwrap();
@@ -276,7 +276,7 @@ fn impostor(s: &Sandbox, serve: &str) -> std::path::PathBuf {
 
 const PASS_THROUGH: &str = "exec bindfs -f --no-allow-other -o subtype=gocryptfs";
 
-/// Whether the impostors have what they are made of.
+/// Whether the programs needed by the impostors exist.
 fn has_bindfs() -> bool {
     let there = Path::new("/usr/bin/bindfs").exists() && Path::new("/dev/fuse").exists();
     if !there {
@@ -306,7 +306,7 @@ fn a_system_that_wrote_plaintext_fails_the_run_and_the_record_says_so() {
     assert!(record.notes.iter().any(|n| n.contains("does not encrypt")), "{:?}", record.notes);
     let sentences = &record.results.as_ref().unwrap().sentences;
     assert!(sentences[0].contains("does not encrypt"), "{sentences:?}");
-    // The trials are there all the same.
+    // The trials are in the record nevertheless.
     assert!(!record.trials.is_empty() && !record.partial);
 }
 
@@ -316,7 +316,7 @@ fn a_system_that_forgets_what_it_was_given_fails_the_run() {
         return;
     }
     let s = Sandbox::new();
-    // Each time that it is started it serves another, empty directory.
+    // Each time it is started, it serves a different empty directory.
     let serve = format!("fresh=$(mktemp -d -p \"$HOME\"); {PASS_THROUGH} \"$fresh\" \"$2\"");
     let programs = impostor(&s, &serve);
     let done = run(&s, Some(&programs), &["--system", "gocryptfs"]);
@@ -336,13 +336,13 @@ fn a_system_that_does_not_come_up_again_could_not_be_checked_and_has_lost_nothin
         return;
     }
     let s = Sandbox::new();
-    // It serves once.
+    // It serves only once.
     let serve = format!(
         "[ -e \"$1/served\" ] && {{ echo 'out of order' >&2; exit 3; }}; : >\"$1/served\"; \
          {PASS_THROUGH} \"$1\" \"$2\""
     );
     let programs = impostor(&s, &serve);
-    // What is searched is plaintext, which is told first.
+    // The searched data is plaintext, and this is reported first.
     let done = run(&s, Some(&programs), &["--system", "gocryptfs"]);
     let (stdout, stderr) = (text(&done.stdout), text(&done.stderr));
     assert_eq!(done.status.code(), Some(8), "{stderr}\n{stdout}");
@@ -369,7 +369,7 @@ fn an_interruption_is_heard_during_the_proof_and_leaves_nothing() {
     let programs = impostor(&s, &format!("{PASS_THROUGH} \"$1\" \"$2\""));
     let mut command = command(&s, Some(&programs), &["--system", "gocryptfs,builtin"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The pattern's directories come to lie below the first mount that is looked at.
+    // The directories of the pattern appear in the first mount that is inspected.
     let looked_at = || {
         let stores = fs::read_dir(s.target()).unwrap().flatten().map(|e| e.path());
         let mut stores = stores.filter(|path| path.extension().is_some_and(|e| e == "store"));

@@ -1,4 +1,4 @@
-//! `cryptbench report RECORD --explain CELL`: from the command line to the text, and what is no cell.
+//! `cryptbench report RECORD --explain CELL`: the text for a command line, and names that are not cells.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! Fleets from the command line: a machine's record, again, a failure, the report on one screen.
+//! Fleets from the command line: the record of a machine, a repeated run, a failure, and the report on one screen.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,9 +41,9 @@ fn a_machine_leaves_one_record_and_measures_nothing_when_asked_again() {
         text(&again.stdout)
     );
     assert_eq!(fs::metadata(&found[0]).unwrap().modified().unwrap(), before);
-    // Neither a directory of its own nor anything else.
+    // Neither a directory of the run nor anything else is left.
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
-    // Something else that is asked for is another record.
+    // Different options result in a different record.
     let other = s.tiny(&["--builtin-only", "--fleet", &dir, "--node", "node17", "--trials", "3"]);
     assert!(s.run(&other).status.success());
     assert_eq!(files(&fleet).len(), 2);
@@ -87,7 +87,7 @@ fn machines_do_not_choose_systems_by_themselves() {
     assert!(!s.out().join("fleet").exists());
 }
 
-/// Records of `machines` machines, with the encrypted trials of the last one `slower` by that factor.
+/// Records of `machines` machines. The encrypted trials of the last one are slower by the factor `slower`.
 fn made(directory: &Path, machines: usize, slower: f64) {
     fs::create_dir_all(directory).unwrap();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/builtin-only.json");
@@ -99,7 +99,7 @@ fn made(directory: &Path, machines: usize, slower: f64) {
             machine: format!("{i:016x}"),
             ..Default::default()
         });
-        // Machines differ a little, each by its own share.
+        // The machines differ slightly, each by a different factor.
         let own = 1.0 + 0.01 * (i as f64 * 2.399).sin();
         let factor = if i + 1 == machines { slower } else { own };
         for trial in record.trials.iter_mut().filter(|t| t.arm.contains("aes")) {
@@ -143,7 +143,7 @@ fn the_report_fits_one_screen_and_names_the_odd_machine() {
     assert_eq!(csv.lines().count(), 1 + rows);
     let page = text(&s.run(&["fleet", "report", &dir, "--html"]).stdout);
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
-    // A row of the plot for each group and workload, which unfolds to its machines.
+    // The plot has a row for each group and workload, which expands to its machines.
     assert_eq!(page.matches("<details class=\"forest\"").count(), rows);
     assert!(page.contains("<span>node11</span>") && page.contains("node11 reaches"), "{page}");
     let empty = s.out().join("empty");
@@ -160,7 +160,7 @@ fn a_volume_that_is_held_to_a_rate_is_named_as_it_hides_the_cost() {
     let dir = fleet.display().to_string();
     let report = || text(&s.run(&["fleet", "report", &dir]).stdout);
     assert!(!report().contains("rate limit"), "{}", report());
-    // As a claim of 3,000 requests a second answers, whatever is asked.
+    // A volume limited to 3,000 requests a second answers at this rate for every workload.
     let mut record = cryptbench_record::read(&fleet.join("node02.json")).unwrap();
     for trial in record.trials.iter_mut().filter(|t| t.workload.ends_with("-4k-q32")) {
         trial.measured.elapsed_s = trial.measured.ios as f64 / 3000.0;
@@ -194,7 +194,7 @@ fn a_plan_becomes_a_script_and_a_bad_one_says_what_is_wrong() {
     }
 }
 
-/// What Kubernetes' published schema (1.37) says of a manifest.
+/// Validates a manifest with the published schema of Kubernetes 1.37.
 const CHECK: &str = "
 import json, sys, kubernetes_validate
 text = json.load(sys.stdin)
@@ -235,7 +235,7 @@ fn manifests_pass_the_published_schema() {
     ] {
         assert_eq!(valid(&manifest(&more)), Ok(()), "{more}");
     }
-    // The check can fail: a field that there is not, and a value of another type.
+    // The check must detect an unknown field and a value of the wrong type.
     let job = manifest(plain);
     for (from, to) in [("\"completions\"", "\"completion\""), ("\"Indexed\"", "7")] {
         let wrong = valid(&job.replace(from, to));
@@ -308,6 +308,6 @@ fn polars_loads_a_fleets_dataset() {
 
 #[test]
 fn pandas_loads_a_fleets_dataset() {
-    // Which reads Parquet by pyarrow; Debian has it without.
+    // pandas reads Parquet with pyarrow, which Debian's package lacks.
     dataset_loads_in("pandas", "pyarrow");
 }

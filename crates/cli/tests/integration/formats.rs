@@ -1,5 +1,5 @@
-//! The formats of `cryptbench report` through the binary: what is written where, what is refused, and that other
-//! programs read it as the documentation says.
+//! The formats of `cryptbench report` through the binary: what is written where, what is refused, and whether other
+//! programs can read it as the documentation says.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use crate::sandbox::{Sandbox, skipped, text};
 use cryptbench_prove::Schema;
 use cryptbench_record::{Record, Results};
 
-/// A small real run and what a report makes of it.
+/// A small real run and its results.
 struct Run {
     sandbox: Sandbox,
     results: Results,
@@ -32,7 +32,7 @@ impl Run {
         self.sandbox.out().join("record.json")
     }
 
-    /// Standard output of a report that goes well.
+    /// Standard output of a report that succeeds.
     fn report(&self, args: &[&str]) -> String {
         let record = self.record().display().to_string();
         let done = self.sandbox.run(&[&["report", &record], args].concat());
@@ -49,7 +49,7 @@ impl Run {
         text(&done.stderr)
     }
 
-    /// Lines `workload TAB arm TAB ratio ...` against the estimates of the results.
+    /// Compares lines `workload TAB arm TAB ratio ...` with the estimates of the results.
     fn assert_kept(&self, lines: &str) {
         let mut left: BTreeMap<(&str, &str), _> = self
             .results
@@ -60,7 +60,7 @@ impl Run {
         assert!(!left.is_empty(), "nothing to compare");
         for line in lines.lines() {
             let fields: Vec<&str> = line.split('\t').collect();
-            // A cell that a cache answered has no estimate, and a program that only divides has one.
+            // A cell that was served from a cache has no estimate, but a program that only divides computes one.
             let Some(kept) = left.remove(&(fields[0], fields[1])) else { continue };
             for (written, expected) in fields[2..].iter().zip([kept.ratio, kept.low, kept.high]) {
                 let found: f64 = written.parse().unwrap();
@@ -87,7 +87,7 @@ fn every_format_goes_to_a_file_or_to_standard_output() {
         let file = at(format).display().to_string();
         assert_eq!(run.report(&["--format", format, "--output", &file]), "");
         assert_eq!(fs::read_to_string(at(format)).unwrap(), out, "{format}");
-        // Over itself, as a report is made again.
+        // A repeated report replaces its own file.
         run.report(&["--format", format, "-o", &file]);
     }
     assert_eq!(run.report(&["--json"]), run.report(&["--format", "json"]));
@@ -145,7 +145,7 @@ fn charts_are_files_with_names_and_others_files_are_kept() {
         };
         assert!(bytes.starts_with(head), "{name}");
     }
-    // Again over its own, but not over what is somebody else's, and then nothing is written at all.
+    // Replaces its own files, but not those of others: then nothing is written at all.
     run.report(&["--format", "json", "--charts", &dir]);
     let (first, last) = (charts.join(&names[0]), charts.join(names.last().unwrap()));
     fs::write(&last, "<svg>mine</svg>").unwrap();
@@ -175,7 +175,8 @@ fn the_schema_is_the_committed_one_and_a_real_record_satisfies_it() {
     }
 }
 
-/// An interpreter of Python that has these modules: the system's, else one of a virtual environment that pip fills.
+/// A Python interpreter with these modules: that of the system, or otherwise of a virtual environment that pip
+/// fills.
 pub fn python(module: &str) -> Option<PathBuf> {
     cryptbench_prove::python(module, module, Path::new(env!("CARGO_TARGET_TMPDIR")))
 }

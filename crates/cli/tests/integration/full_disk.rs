@@ -1,4 +1,4 @@
-//! Output that cannot be written is an error: on a full disk no command ends as if all had gone well.
+//! Output that cannot be written is an error: on a full disk, no command reports success.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -13,21 +13,21 @@ use crate::every_command::commands;
 use crate::sandbox::disk::{Mount, did};
 use crate::sandbox::{Sandbox, text};
 
-/// What a command does with standard output, and with which arguments.
+/// What a command does with standard output, and its arguments for this test.
 enum Does {
-    /// Prints: each fails if it cannot.
+    /// Prints. Each of these fails if it cannot print.
     Prints(&'static [&'static str]),
-    /// Prints nothing, so succeeds.
+    /// Prints nothing, and therefore succeeds.
     IsSilent(&'static str),
-    /// Has a test of its own, or needs none, for this reason.
+    /// Has a separate test, or needs none for this reason.
     Elsewhere(&'static str),
 }
 
-/// The arguments of a short run, which `TINY` stands for.
+/// The arguments of a short run, inserted for `TINY`.
 const TINY: &str =
     "--builtin-only --size 16MiB --trial 10ms --max-pairs 6 --budget 60s --profile ../tiny.toml";
 
-/// A new command needs a line here. Later commands find what earlier ones made.
+/// Every new command needs a line here. Later commands use the results of earlier ones.
 fn does(command: &str) -> Does {
     use Does::{Elsewhere, IsSilent, Prints};
     match command {
@@ -83,7 +83,7 @@ fn does(command: &str) -> Does {
     }
 }
 
-/// What the commands work on.
+/// The files that the commands use.
 fn furnished() -> Sandbox {
     let s = Sandbox::new();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -111,7 +111,7 @@ fn full() -> File {
     File::options().write(true).open("/dev/full").unwrap()
 }
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 fn closed() -> std::io::PipeWriter {
     std::io::pipe().unwrap().1
 }
@@ -142,7 +142,7 @@ fn every_command_fails_where_its_output_is_lost_but_not_where_nobody_reads_it() 
         tried(&words(command, "--help"), 1, true, true);
         match does(command) {
             Does::Prints(all) => {
-                // What is done cannot be done again.
+                // These commands cannot be repeated.
                 let again = !["history remove", "fleet collect"].contains(&command);
                 all.iter().for_each(|more| tried(&words(command, more), 1, true, again));
             }
@@ -159,7 +159,7 @@ fn every_command_fails_where_its_output_is_lost_but_not_where_nobody_reads_it() 
 #[test]
 fn a_code_that_says_more_is_kept_and_standard_error_does_not_matter() {
     let s = furnished();
-    // Another error is the first to be told, and its exit code stays.
+    // Another error is printed first, and determines the exit code.
     let done = into(&s, &["report", "record.json", "--charts", "record.json", "--json"], full());
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(1), "{said}");
@@ -203,7 +203,7 @@ fn the_page_s_address_that_nobody_got_is_an_error_at_its_end() {
     assert!(said.contains("cannot write to standard output: No space left on device"), "{said}");
 }
 
-/// Files of a directory with their sizes, below it too, but for those of a database, which keeps itself whole.
+/// Files in and below a directory with their sizes, except those of a database, which protects itself from damage.
 fn files(at: &Path) -> Vec<(String, u64)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(at).unwrap().flatten() {
@@ -269,13 +269,13 @@ fn a_file_that_does_not_fit_is_an_error_and_no_part_of_it_stays() {
         let _ = did("rm", &["-rf", "small/charts", "small/man"]);
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    // A run's record is saved elsewhere, and the exit code says that it is not where it was asked for.
+    // A run's record is saved in a different location, and the exit code says so.
     let done = s.run(&words("run", "TINY --output small/out"));
     let said = text(&done.stderr);
     eprintln!("run {:?} {said}", done.status.code());
     assert!(!done.status.success() && said.contains("No space left on device"), "{said}");
     assert_eq!(files(&small), before);
-    // What the history held before, it holds still.
+    // The history still contains its earlier entries.
     fs::remove_file(small.join("filler")).unwrap();
     let done = s.run(&words("history", "--database small/h.sqlite list --json"));
     let listed: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();

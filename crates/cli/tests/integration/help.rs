@@ -1,4 +1,4 @@
-//! What `--help` says, so that a change of it is seen.
+//! The output of `--help`, so that changes to it are noticed.
 
 use crate::sandbox::{Sandbox, text};
 

@@ -6,7 +6,7 @@ use crate::sandbox::{Sandbox, text};
 use cryptbench_record::Record;
 use serde_json::Value;
 
-/// The record of a real run, and copies of other days whose speeds are so many times as high.
+/// The record of a real run, and copies dated to other days, with speeds multiplied by these factors.
 fn days(s: &Sandbox, levels: &[f64]) -> Vec<String> {
     let real = s.measured(&["--cipher", "aes-256-xts", "--data-unit", "512"]);
     let save = |(day, level): (usize, &f64)| {
@@ -58,7 +58,7 @@ fn a_regression_is_found_and_noise_is_not() {
     assert_eq!(code, 0, "{noise}");
     assert!(noise.contains("No regression in"), "{noise}");
     assert_eq!(history(&s, &["check", "--quiet"]), (0, String::new()));
-    // One that is not in the history, and its files may go.
+    // The new record is not in the history, whose records may have been deleted.
     for path in &first {
         fs::remove_file(path).unwrap();
     }
@@ -105,7 +105,7 @@ fn other_files_are_left_alone() {
     assert_eq!(code, 5);
     insta::assert_snapshot!(s.without_place(&told), @"cryptbench: SANDBOX/out/letters is not a history of cryptbench (no database); it was not changed");
     assert_eq!(fs::read_to_string(&letters).unwrap(), content);
-    // What is no record begins no history.
+    // A file that is not a record does not create a history.
     let new = s.out().join("new.sqlite").display().to_string();
     assert_eq!(history(&s, &["add", &path, "--database", &new]).0, 5);
     assert!(!s.out().join("new.sqlite").exists());

@@ -1,4 +1,4 @@
-//! The history is taken from where nobody but its user can have put it.
+//! The history is only read from locations where only its user can have put it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
@@ -10,7 +10,7 @@ use crate::sandbox::{Sandbox, skipped, text};
 
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/readme.json");
 
-/// The state directory that is tried last: in the temporary directory, where everybody may make it first.
+/// The last choice of state directory: in the temporary directory, where another user may create it first.
 fn shared(s: &Sandbox) -> PathBuf {
     let uid = rustix::process::getuid().as_raw();
     s.target().with_file_name("home").join(format!("cryptbench-{uid}"))
@@ -24,7 +24,7 @@ fn history(s: &Sandbox, args: &[&str]) -> Output {
     s.run(&[&["history"], args].concat())
 }
 
-/// A history that somebody else prepared.
+/// A history that another user has prepared.
 fn prepared(s: &Sandbox, at: &Path) {
     let path = at.display().to_string();
     let done = history(s, &["--database", &path, "add", FIXTURE]);
@@ -53,7 +53,7 @@ fn a_database_in_a_directory_of_somebody_elses_is_left_alone() {
         return skipped("giving a directory away needs root");
     }
     theirs("of another user");
-    // A new one goes to another place.
+    // A new history is created in a different location.
     let done = history(&s, &["add", FIXTURE]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(state(&s).join("history.sqlite").is_file());
@@ -70,7 +70,7 @@ fn an_ordinary_user_takes_no_database_of_another_user() {
     let place = home.join("cryptbench-12345");
     fs::create_dir(&place).unwrap();
     prepared(&s, &place.join("history.sqlite"));
-    // Open to all, so that nothing but the owner speaks against it.
+    // Everybody has access, so the owner is the only reason for refusal.
     for (path, mode) in [(home.parent().unwrap(), 0o755), (place.as_path(), 0o777)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
@@ -100,7 +100,7 @@ fn a_database_of_somebody_elses_and_a_link_to_one_are_refused() {
         assert!(said.contains("is not a regular file"), "{args:?}: {said}");
     }
     assert!(fs::read(&elsewhere).unwrap() == content);
-    // Where SQLite writes beside a database that was named.
+    // The files that SQLite writes next to a named database.
     let victim = s.target().join("victim");
     fs::write(&victim, "the user's").unwrap();
     let path = elsewhere.display().to_string();

@@ -1,5 +1,5 @@
-//! A run of root in a directory that belongs to somebody else, who swaps whatever appears there for a link to a file that
-//! only root may write: the file stays as it was.
+//! Root runs the benchmark in a directory of another user, who replaces everything that appears there with a link
+//! to a file that only root may write. The file must not change.
 
 use std::fs::{self, File, Permissions};
 use std::io::Read as _;
@@ -10,18 +10,18 @@ use std::process::{Child, Command};
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// Tells this test that it is the attacker, and where.
+/// Tells this test process that it is the attacker, and in which directory.
 const ATTACK: &str = "CRYPTBENCH_TEST_ATTACK";
 const VICTIM: &str = "CRYPTBENCH_TEST_VICTIM";
 
-/// Seconds that each system is attacked; by hand, a minute or more.
+/// Seconds for which each system is attacked; for manual tests, a minute or more.
 const SECONDS: &str = "CRYPTBENCH_TEST_ATTACK_SECONDS";
 
-/// A user that is nobody's.
+/// A user that exists on no machine.
 const SOMEBODY: u32 = 12_345;
 
-/// Puts links to `victim` in the place of all that is in `directory` until it is killed, and in directories in it that
-/// it may enter. What was there lives on under another name, so that the run finds no gap.
+/// Until it is killed, replaces everything in `directory`, and in all accessible directories in it, with links to
+/// `victim`. The original entries get other names, so that the run notices no gap.
 fn swap_for_ever(directory: &Path, victim: &Path) -> ! {
     let mut number = 0_u64;
     loop {
@@ -63,7 +63,7 @@ impl Drop for Attacker {
     }
 }
 
-/// A file of root's that must stay as it is.
+/// A file of root that must not change.
 struct Victim {
     file: PathBuf,
     state: State,
@@ -73,14 +73,14 @@ struct Victim {
 type State = (u64, u64, [i64; 4], [u32; 3], Vec<u8>);
 
 impl Victim {
-    /// As long as anything that a run makes, and nearly all of it a hole: whatever is written anywhere takes blocks and
-    /// changes the times, and nobody has to read it all after each run to see that.
+    /// As long as any file that a run creates, but almost completely sparse: any write allocates blocks and changes
+    /// the times, so that the test need not read the whole file after each run.
     fn make(directory: &Path) -> Self {
         let file = directory.join("victim");
         fs::write(&file, [0xa5; 4096]).unwrap();
         File::options().write(true).open(&file).unwrap().set_len(300 << 20).unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        // Blocks are counted once they are on the disk.
+        // Blocks are only counted after they have reached the disk.
         File::open(&file).unwrap().sync_all().unwrap();
         let state = state(&file);
         Self { file, state }
@@ -109,7 +109,7 @@ fn a_victim_that_was_touched_is_told() {
     type Touch<'a> = &'a dyn Fn(&Path);
     let touches: [Touch<'_>; 5] = [
         &|file| write(file, 0, b"x"),
-        // What is there already, where nothing is, and behind the end.
+        // Identical data, data in a hole, and data beyond the end.
         &|file| write(file, 0, &[0xa5]),
         &|file| write(file, 200 << 20, &[0]),
         &|file| write(file, 400 << 20, &[0]),
@@ -119,14 +119,14 @@ fn a_victim_that_was_touched_is_told() {
         let place = tempfile::tempdir().unwrap();
         let victim = Victim::make(place.path());
         assert!(victim.is_untouched());
-        // The clock of a file system may have only so many ticks a second.
+        // The clock of a file system may be coarse.
         std::thread::sleep(std::time::Duration::from_millis(20));
         touch(&victim.file);
         assert!(!victim.is_untouched(), "touch {number}");
     }
 }
 
-/// Runs `arguments` under attack again and again.
+/// Runs `arguments` repeatedly under attack.
 fn attacked(test: &str, arguments: &[&str]) {
     if let (Ok(directory), Ok(victim)) = (std::env::var(ATTACK), std::env::var(VICTIM)) {
         swap_for_ever(Path::new(&directory), Path::new(&victim));
@@ -153,19 +153,19 @@ fn attacked(test: &str, arguments: &[&str]) {
     }
     drop(attacker);
     cryptbench_prove::count(done.len() as u64, "attacks: runs whose files were swapped");
-    // 10: all was set up, and a busy machine had no time left to compare.
+    // 10: everything was set up, but a busy machine had no time left to compare.
     let through = ["exit status: 0:", "exit status: 10:"];
     let any = done.iter().any(|d| through.iter().any(|status| d.starts_with(status)));
     assert!(any, "no run came through: {done:?}");
     let cleaned = s.run(&["cleanup"]);
     assert!(victim.is_untouched(), "{done:?} {}", text(&cleaned.stdout));
-    // What the attacker moved about is empty by now, or gone.
+    // Everything that the attacker moved is empty by now, or removed.
     for left in s.left_behind() {
         assert!(is_empty(&left), "{}", left.display());
     }
 }
 
-/// Whether there is nothing of a run's in what the attacker moved. A directory without entries has a length of its own.
+/// Whether the entries that the attacker moved contain no data of a run. An empty directory also has a length.
 fn is_empty(left: &Path) -> bool {
     let found = fs::symlink_metadata(left).unwrap();
     match fs::read_dir(left) {

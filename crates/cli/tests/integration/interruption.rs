@@ -1,4 +1,4 @@
-//! Signals and kill -9: nothing is left behind, and what was measured is kept.
+//! Signals and kill -9: nothing is left behind, and the measurements so far are kept.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ fn signals_end_the_run_soon_with_a_partial_record_and_nothing_left() {
         let sent = Instant::now();
         send(&child, signal);
         let done = child.wait_with_output().unwrap();
-        // The program promises a second; a busy machine gets more, a hang does not.
+        // The program promises to stop within a second. This limit tolerates a busy machine, but not a hang.
         assert!(sent.elapsed() < Duration::from_secs(10), "took {:?}", sent.elapsed());
         let stderr = text(&done.stderr);
         assert_eq!(done.status.code(), Some(code), "{stderr}");
@@ -56,8 +56,8 @@ fn signals_end_the_run_soon_with_a_partial_record_and_nothing_left() {
 
 #[test]
 fn kill_9_at_any_moment_leaves_nothing_after_cleanup() {
-    // Moments from process start to well into the trials, closer together at the beginning, where
-    // journal and scratch file are made.
+    // Moments from the start of the process until well into the trials. They are closer together at the beginning,
+    // when journal and scratch file are created.
     for i in 0..20u64 {
         let s = Sandbox::new();
         let mut child = start(&s);

@@ -1,9 +1,9 @@
-//! `cryptbench kdf` through the binary: every form of its answer, its arithmetic, and what it refuses.
+//! `cryptbench kdf` through the binary: every output format, its arithmetic, and what it refuses.
 
 use crate::sandbox::{Sandbox, text};
 use serde_json::Value;
 
-/// Two fast functions and the one that needs memory, as briefly as can be.
+/// Two fast functions and the one that needs memory, measured as briefly as possible.
 const BRIEF: [&str; 5] = ["kdf", "--seconds", "1", "--prf", "sha512,blake2s,argon2id"];
 
 fn brief<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -25,7 +25,7 @@ fn function<'a>(object: &'a Value, name: &str) -> &'a Value {
     list.iter().find(|f| f["function"] == name).unwrap_or_else(|| panic!("{name} in {object:#}"))
 }
 
-/// `a` is `b` but for the five figures that are printed.
+/// `a` equals `b`, to the five digits that are printed.
 fn assert_near(a: &Value, b: f64) {
     let a = a.as_f64().unwrap();
     assert!((a / b - 1.0).abs() < 1e-3, "{a} is not {b}");
@@ -40,25 +40,25 @@ fn times_are_work_times_rate() {
         let f = function(&all, name);
         let us = f["us_per_iteration"].as_f64().unwrap();
         assert!(us > 0.0);
-        // Of a graphics card only where somebody published a rate.
+        // The speed of a graphics card, only for functions with a published rate.
         let card = &f["published_card_guesses_per_s"];
         assert_eq!(card.as_f64(), (name == "sha-512").then_some(2_837.0), "{card}");
         assert_eq!(f["default"]["cost"]["iterations"], 500_000);
         assert_eq!(f["pims"][1]["cost"]["iterations"], 10_014_000);
         assert_eq!(f["pims"][1]["measured"], false);
         assert_near(&f["pims"][1]["s"], us * 1e-6 * 10_014_000.0);
-        // The largest PIM within 1 s just fits.
+        // The result is the largest PIM that takes at most 1 s.
         let pim = f["largest_pim_within_limit"].as_f64().unwrap();
         let second = 1e6 / us;
         let iterations = |pim: f64| 15_000.0 + 1000.0 * pim;
         assert!(iterations(pim) <= second * 1.0001 && iterations(pim + 1.0) >= second * 0.9999);
-        // One bit: one guess; and each bit doubles.
+        // One bit takes one guess, and each further bit doubles the number.
         let guess = 1.0 / f["guesses_per_s"]["attacker"].as_f64().unwrap();
         assert_near(&f["attacks"][0]["pim_known_s"], guess);
         assert_near(&f["attacks"][1]["pim_known_s"], guess * 2f64.powf(29.5));
         let tenth = f["guesses_per_s"]["all_threads"].as_f64().unwrap();
         assert_near(&f["guesses_per_s"]["attacker"], tenth * 10.0);
-        // Any of 1 to 1000, from the cheapest on: 2^bits / 1000 * sum of work(p) * (1000 - p + 1/2).
+        // Any PIM from 1 to 1000, starting with the cheapest: 2^bits / 1000 * sum of work(p) * (1000 - p + 1/2).
         let sum: f64 = (1..=1000).map(|p| iterations(f64::from(p)) * (1000.5 - f64::from(p))).sum();
         let known = f["attacks"][0]["pim_known_s"].as_f64().unwrap();
         assert_near(&f["attacks"][0]["pim_unknown_s"], known / 500_000.0 * 2.0 * sum / 1000.0);
@@ -69,7 +69,7 @@ fn times_are_work_times_rate() {
     assert_eq!(argon2["us_per_iteration"], Value::Null);
     let own = argon2["guesses_per_s"]["all_threads"].as_f64().unwrap();
     assert_near(&argon2["guesses_per_s"]["attacker"], own * 2.0);
-    // Three functions of seven: not all that a volume could have.
+    // Three of seven functions are not all functions that a volume could have.
     assert_eq!(all["every_function_s"], Value::Null);
 }
 
@@ -145,7 +145,7 @@ fn the_tables_fit_and_say_what_they_mean_and_rest_on() {
     }
     assert!(!all.contains('\x1b'), "control codes in a pipe");
     assert!(s.left_behind().is_empty());
-    // A kind of volume without PIMs has none of their tables.
+    // For a kind of volume without PIMs, the tables of PIMs are omitted.
     let truecrypt = answer(&s, &["kdf", "--seconds", "1", "--volume-kind", "truecrypt", "--full"]);
     assert!(!truecrypt.contains("PIM") && truecrypt.contains("SHA-1 (old)"), "{truecrypt}");
 }
@@ -220,7 +220,7 @@ fn what_a_boot_loader_opens_is_told_for_a_keyslot_and_for_costs() {
     let shown = answer(&s, &["kdf", "--bootloader"]);
     assert!(shown.lines().count() <= 24, "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-    // A volume's own keyslot.
+    // The keyslot of a volume.
     let (volume, secret) = (s.target().join("v"), s.target().join("secret"));
     std::fs::write(&secret, "a passphrase\n").unwrap();
     let (volume, secret) = (volume.to_str().unwrap(), secret.to_str().unwrap());

@@ -1,4 +1,5 @@
-//! Files that hold far more than any run are refused with the limit, before they fill the memory.
+//! Files with far more content than any run are refused with a message that states the limit, before they fill the
+//! memory.
 
 use std::fs;
 use std::path::Path;
@@ -7,13 +8,14 @@ use std::process::{Output, Stdio};
 use crate::sandbox::{Sandbox, text};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-/// Enough for a file of this test, and a third of what an empty text for each three bytes of it takes.
+/// Enough for a file of this test, but only a third of what an empty text for every three bytes of the file would
+/// need.
 const MEMORY: u64 = 640 << 20;
 
-/// Bytes of each hostile list: less than the smallest limit on a file.
+/// Size of each hostile list in bytes: less than the smallest limit on a file.
 const LIST: usize = 60_000_000;
 
-/// A list with `item` as often as there is room.
+/// A list that repeats `item` as often as it fits.
 fn list(item: &str) -> String {
     let mut list = format!("{item},").repeat(LIST / (item.len() + 1));
     list.pop();
@@ -30,7 +32,7 @@ fn written(path: &Path, text: &str) -> String {
     path.display().to_string()
 }
 
-/// What the program says with so little memory.
+/// The output of the program with limited memory.
 fn said(s: &Sandbox, args: &[&str]) -> Output {
     let mut command = s.command(args);
     let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -60,7 +62,7 @@ fn a_record_with_millions_of_texts_is_refused_in_little_memory() {
     let database = s.out().join("history").display().to_string();
     refused(&s, &["history", "--database", &database, "add", &record], &record, limit);
     assert!(!Path::new(&database).exists());
-    // One file of a fleet does not hide the others.
+    // A bad file in a fleet does not hide the other files.
     let fleet = s.out().join("fleet");
     fs::create_dir(&fleet).unwrap();
     fs::rename(&record, fleet.join("large.json")).unwrap();

@@ -1,4 +1,4 @@
-//! `last` is the newest run of this user, wherever its record went, in every command that takes a record.
+//! In every command that takes a record, `last` means the newest run of this user, wherever its record was saved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json")
 }
 
-/// Puts the fixture under another name where the user's runs are, or into `directory`.
+/// Copies the fixture under a different name to the user's runs, or to `directory`.
 fn copy(s: &Sandbox, run: &str, directory: Option<&Path>) -> PathBuf {
     let text = fs::read_to_string(fixture()).unwrap();
     let own = cryptbench_record::read(&fixture()).unwrap().run_id;
@@ -43,13 +43,13 @@ fn a_run_with_an_output_of_its_own_is_the_last() {
     let new = cryptbench_record::read(&s.out()).unwrap().run_id;
     assert_eq!(run_of(&s, "last"), new);
     assert_eq!(run_of(&s, "last~1"), "20200101-000000-aaaa");
-    // One that is kept where runs are, and is newer.
+    // A newer run, which is in the directory of runs.
     copy(&s, "20990101-000000-ffff", None);
     assert_eq!(
         [run_of(&s, "last"), run_of(&s, "last~1")],
         ["20990101-000000-ffff".to_owned(), new]
     );
-    // What is gone is not the last.
+    // A deleted run is not the last one.
     fs::remove_file(s.out().join("record.json")).unwrap();
     assert_eq!(run_of(&s, "last~1"), "20200101-000000-aaaa");
     insta::assert_snapshot!([
@@ -61,7 +61,7 @@ fn a_run_with_an_output_of_its_own_is_the_last() {
         $ cryptbench compare last last~x
         [2] cryptbench: last~x: not a run; use last, or last~1 for the run before it
         ");
-    // A file of that name is what was meant.
+    // An existing file with that name takes precedence.
     fs::copy(old.join("record.json"), s.target().join("last")).unwrap();
     assert_eq!(run_of(&s, "last"), "20200101-000000-aaaa");
 }
@@ -102,7 +102,7 @@ fn every_command_that_takes_a_record_takes_the_last() {
         assert!(!said.contains("last"), "{args:?}: {said}");
         assert!(done.status.success(), "{args:?}: {said}");
     }
-    // A run of another profile: what counts is that it was found.
+    // A run of a different profile: this only tests that it is found.
     let refused = s.refused(&["studies", "A", "--from", "last"]);
     let found = "runs/20210101-000000-bbbb: no record has a profile of study A";
     assert!(refused.contains(found), "{refused}");
@@ -124,7 +124,7 @@ fn the_directory_of_a_study_has_its_records() {
     assert!(
         s.out().join("atto/report.html").is_file() && s.out().join("hdtune/report.html").is_file()
     );
-    // The charts of each run are in a directory of its own, that of both beside them.
+    // The charts of each run are in a separate directory, next to those of the comparison.
     let charts = s.target().join("charts");
     let done = s.run(&["report", &out, "--quiet", "--charts", &charts.display().to_string()]);
     assert!(done.status.success(), "{}", text(&done.stderr));

@@ -1,4 +1,4 @@
-//! Lower directories of eCryptfs, which the kernel's made, as `volume info` and `volume dump` read them.
+//! Lower directories of eCryptfs that the kernel created, as `volume info` and `volume dump` read them.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -9,7 +9,7 @@ use crate::sandbox::{Sandbox, skipped, text};
 
 const OPENED: [&str; 2] = ["--passphrase-file", "mount"];
 
-/// A sandbox with all directories of the fixture, and the passphrases.
+/// A sandbox with all directories of the fixture, and with the passphrases.
 fn unpacked() -> Sandbox {
     let sandbox = Sandbox::new();
     let archive = "../volume/tests/fixtures/ecryptfs/volumes.tar.gz";
@@ -21,7 +21,7 @@ fn unpacked() -> Sandbox {
     sandbox
 }
 
-/// Everything below a directory, as far as it is to be the same in two: in order.
+/// Everything below a directory that must be the same in two copies, sorted.
 pub fn tree(root: &Path) -> Vec<(PathBuf, u32, i64, Vec<u8>)> {
     let mut all = Vec::new();
     let mut directories = vec![root.to_owned()];
@@ -133,7 +133,7 @@ fn what_is_refused() {
     );
 }
 
-/// The lower file with this name as its user sees it, in the directory with plain names.
+/// The lower file of the name that users see, in the directory with plain names.
 fn lower(sandbox: &Sandbox, name: &str) -> PathBuf {
     sandbox.target().join("plain-names/lower").join(name)
 }
@@ -177,18 +177,18 @@ fn it_goes_on_where_it_was_interrupted() {
     assert_eq!(volume(&sandbox, &resumed).status.code(), Some(3), "others can write in it");
     fs::set_permissions(&partial, fs::Permissions::from_mode(0o700)).unwrap();
     ok(&sandbox, &resumed);
-    // What has its name is whole, and is not written once more.
+    // A file with its final name is complete, and is not written again.
     let read = |name: &str| fs::read(sandbox.target().join(name)).unwrap();
     assert_eq!(read("out/one"), b"y");
     assert_eq!(read("out/söme dir/4097"), read("aes-128/upper/söme dir/4097"));
     assert!(!sandbox.target().join("out/söme dir/.cryptbench.unfinished").exists());
 }
 
-/// A file whose reads fail, in place of another one, while this is there.
+/// Makes reads of a file fail for as long as it exists.
 struct Unreadable(PathBuf);
 
 impl Unreadable {
-    /// `None`, and said, where nothing can be mounted.
+    /// If nothing can be mounted, prints that and returns `None`.
     fn at(path: PathBuf) -> Option<Self> {
         let args = ["--bind".as_ref(), "/proc/1/mem".as_ref(), path.as_os_str()];
         let done = Command::new("mount").args(args).output();
@@ -214,7 +214,7 @@ fn a_file_that_cannot_be_read_loses_only_itself() {
     header[8..4096].fill(0xff);
     fs::write(lower(&sandbox, "one"), header).unwrap();
     let told = told(&sandbox, &[]);
-    // Root may open it or not.
+    // Root may or may not be able to open it.
     let why = ["4097: Input/output error", "4097: Permission denied", "Input/output error"];
     assert!(why.iter().any(|why| told.contains(why)), "{told}");
     assert!(told.contains("one: ") && told.contains("2 of the names and files"), "{told}");
@@ -235,11 +235,11 @@ fn links_and_strange_files_of_a_lower_directory_are_not_followed() {
     assert!(!sandbox.target().join("out/pipe").exists());
 }
 
-/// What [`one`](lower) is called where names are encrypted.
+/// The name of [`one`](lower) in a directory with encrypted names.
 const ONE: &str =
     "ECRYPTFS_FNEK_ENCRYPTED.FWbP.Jdrect.s-R3NquSj2AiMMgobyinZ3Lk8xhyd86Mr-HL.jHrndYSuU--";
 
-/// What is not to be had is told, and the rest is written: as it is, or as going on.
+/// Reports what cannot be read, and writes everything else: as a first attempt, or as a continued one.
 fn told(sandbox: &Sandbox, args: &[&str]) -> String {
     let dump = ["dump", "plain-names/lower", "out"];
     let done = volume(sandbox, &[&dump[..], args, &OPENED[..]].concat());

@@ -1,4 +1,4 @@
-//! The program as its users meet it, one module for each subject.
+//! The program as users see it, with one module for each subject.
 
 mod after_sudo;
 mod agreement;

@@ -1,4 +1,4 @@
-//! The main job through the binary: a run, its record, its page, and everything that lists things.
+//! The main task through the binary: a run, its record and page, and everything that lists things.
 
 use std::collections::BTreeMap;
 
@@ -40,12 +40,12 @@ fn a_run_prints_its_answer_and_leaves_a_record_and_a_page() {
     assert_eq!(results.cells.len(), 8 * 5);
     assert!(!results.sentences.is_empty());
 
-    // The page and the table come again from the record alone.
+    // The page and the table can be rendered again from the record alone.
     let page = s.out().join("again.html");
     let again = s.run(&["report", &out, "--output", &page.display().to_string()]);
     assert!(again.status.success(), "{}", text(&again.stderr));
     let first = std::fs::read_to_string(s.out().join("report.html")).unwrap();
-    // Not assert_eq: two pages in a failure message help nobody.
+    // Not assert_eq, because two whole pages in a failure message are of no use.
     assert!(first == std::fs::read_to_string(page).unwrap(), "another page from the same record");
     assert!(stdout.starts_with(text(&again.stdout).split("\nMore ").next().unwrap()));
 
@@ -74,7 +74,7 @@ fn systems_that_are_ranked_fit_35_lines_and_the_engine_has_no_place_among_them()
     for line in stdout.lines().filter(|l| !l.ends_with("/report.html")) {
         assert!(line.chars().count() <= 80, "wider than 80 columns: {line}");
     }
-    // On a busy machine too little is decided to rank all of them.
+    // On a busy machine there may be too little evidence to rank all of them.
     for expected in ["cryptbench mount (LUKS2)", "gocryptfs", "Avoid  EncFS: "] {
         assert!(stdout.contains(expected), "no {expected:?} in:\n{stdout}");
     }
@@ -120,8 +120,8 @@ fn the_threads_engine_and_the_page_cache_do_the_same_job_and_say_so() {
 #[test]
 fn the_same_seed_repeats_the_order_of_trials() {
     let s = Sandbox::new();
-    // By workload: how soon one is precise enough, and so what follows it, depends on the disk. So does whether a trial as
-    // short as these is cut into slices.
+    // Compared for each workload: how soon it is precise enough, and therefore what comes next, depends on the
+    // disk, as does whether such short trials are sliced.
     let orders = || {
         let args = ["--json", "--system", "plain", "--precision", "50%", "--no-slices"];
         let done = s.run(&s.tiny(&args));

@@ -1,4 +1,4 @@
-//! Manual pages and completions, held against the programs that read them, and the package that carries them.
+//! Manual pages and completions, checked with the programs that read them, and the package that contains them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn is_here(program: &str) -> bool {
         .is_ok()
 }
 
-/// The name of each page and what a formatter makes of it; nothing where that program is not here.
+/// The name of each page, with the output of a formatter; empty if that program is missing.
 fn formatted(program: &str, args: &[&str]) -> Vec<(String, Output)> {
     if !is_here(program) {
         skipped(&format!("there is no program {program}"));
@@ -45,7 +45,7 @@ fn formatted(program: &str, args: &[&str]) -> Vec<(String, Output)> {
 
 #[test]
 fn mandoc_finds_no_error_in_any_page() {
-    // Style and portability of generated roff are its generator's matter.
+    // Style and portability of generated roff are up to its generator.
     for (name, done) in formatted("mandoc", &["-T", "lint", "-W", "error"]) {
         let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
         assert!(done.status.success(), "{name}: {said}");
@@ -126,7 +126,7 @@ fn bash_completes_a_command_and_an_option() {
     assert_eq!(of("cryptbench man"), ["manual"]);
 }
 
-/// What `shell` makes of `script`, with the program in its path and the user's runs of the sandbox.
+/// The output of `script` in `shell`, with the program in the search path and the user's runs of the sandbox.
 fn in_shell(sandbox: &Sandbox, shell: &str, script: &str) -> Vec<String> {
     let mut command = Command::new(shell);
     for (name, value) in sandbox.command(&[]).get_envs() {

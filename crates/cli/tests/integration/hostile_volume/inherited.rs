@@ -1,4 +1,4 @@
-//! What the process that reads a stranger's header has of its caller's: nothing but what it needs.
+//! The process that reads an untrusted header inherits only what it needs from its caller.
 
 use std::fs::{self, File};
 use std::os::unix::fs::chown;
@@ -12,7 +12,8 @@ use crate::sandbox::{Sandbox, skipped, text};
 
 const OPENED: [&str; 2] = ["--passphrase-file", "secret"];
 
-/// A volume of somebody's, mounted by a shell command line, which begins with `exec` and the program as `"$@"`.
+/// A volume of another user, mounted by a shell command line. The line starts with `exec` and contains the program
+/// as `"$@"`.
 struct Bench {
     sandbox: Sandbox,
 }
@@ -37,7 +38,7 @@ impl Bench {
         self.sandbox.target().join(name)
     }
 
-    /// `cryptbench volume mount` by way of a shell.
+    /// Runs `cryptbench volume mount` from a shell.
     fn by_shell(&self, line: &str, more: &[&str]) -> Command {
         let args = [&["volume", "mount", "v", "mnt", "--raw"], &OPENED[..], more].concat();
         let program = self.sandbox.command(&args);
@@ -58,8 +59,8 @@ impl Bench {
         assert!(done.status.success(), "{}", text(&done.stderr));
     }
 
-    /// The processes of this mount, and whether each is confined: its keeper, which has this sandbox in its variables, and
-    /// the keeper's child.
+    /// The processes of this mount, and whether each is confined: its keeper, which has this sandbox in its
+    /// environment, and the keeper's child process.
     fn processes(&self) -> Vec<(PathBuf, bool)> {
         let here = self.sandbox.target().parent().unwrap().display().to_string();
         let contains = |process: &Path, file: &str, what: &str| {
@@ -82,7 +83,7 @@ impl Bench {
     }
 }
 
-/// What a process has open, by number.
+/// The open files of a process, by descriptor.
 fn open_files(process: &Path) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
     let number = |entry: &fs::DirEntry| entry.file_name().to_str()?.parse().ok();

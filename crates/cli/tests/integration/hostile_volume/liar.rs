@@ -1,7 +1,8 @@
-//! A program that stands in for the confined process and lies: to its keeper, and to the kernel whose requests it serves.
+//! A program that takes the place of the confined process and lies: to its keeper, and to the kernel, whose
+//! requests it serves.
 //!
-//! The test compiles this file by itself, without a crate. `CRYPTBENCH_TEST_LIE` names the lie, `CRYPTBENCH_TEST_IMAGE` what an
-//! honest file would hold, `CRYPTBENCH_TEST_VICTIM` what nobody may reach.
+//! The test compiles this file separately, without a crate. `CRYPTBENCH_TEST_LIE` names the lie,
+//! `CRYPTBENCH_TEST_IMAGE` the content of an honest file, `CRYPTBENCH_TEST_VICTIM` a file that must not be reached.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -34,7 +35,7 @@ unsafe extern "C" {
     fn send(socket: i32, bytes: *const c_void, len: usize, flags: i32) -> isize;
 }
 
-/// A message of the keeper, with the files that come along.
+/// Receives a message from the keeper, with its files.
 fn hear() -> (Vec<u8>, Vec<File>) {
     let (mut bytes, mut control) = (vec![0_u8; 256], [0_u64; 128]);
     let mut part = IoVec { base: bytes.as_mut_ptr().cast(), len: bytes.len() };
@@ -47,13 +48,13 @@ fn hear() -> (Vec<u8>, Vec<File>) {
         control_len: size_of::<[u64; 128]>(),
         flags: 0,
     };
-    // SAFETY: the structures outlive the call and say how long the buffers are.
+    // SAFETY: the structures outlive the call, and contain the lengths of the buffers.
     let got = unsafe { recvmsg(0, &mut message, 0) };
     bytes.truncate(got.max(0) as usize);
-    // One control message: a length, a level and a kind, then descriptors.
+    // A control message: length, level and type, then descriptors.
     let count = if message.control_len > 16 { (control[0] as usize - 16) / 4 } else { 0 };
     let number = |i: usize| (control[2 + i / 2] >> (32 * (i % 2))) as u32 as i32;
-    // SAFETY: the kernel made them for this process.
+    // SAFETY: the kernel created them for this process.
     (bytes, (0..count).map(|i| unsafe { File::from_raw_fd(number(i)) }).collect())
 }
 
@@ -91,7 +92,7 @@ fn main() {
         "end" => return,
         "mute" => for_ever(),
         "deaf" => {
-            // SAFETY: nobody uses it any more.
+            // SAFETY: nothing uses the descriptor any more.
             unsafe { close(0) };
             for_ever()
         }
@@ -120,7 +121,7 @@ fn main() {
     serve(&lie, &mut files[0], &image, size, &victim);
 }
 
-/// Replies to what is asked about a directory: that everything is a file, called as the lie has it.
+/// Answers requests about a directory: every entry is a file, with the name of this lie.
 fn answer(lie: &str, victim: &str) {
     if lie == "not-ready" {
         return say(b"up");
@@ -150,7 +151,7 @@ fn answer(lie: &str, victim: &str) {
     }
 }
 
-/// Replies as FUSE's protocol (include/uapi/linux/fuse.h) has them, but for the lie.
+/// Answers as FUSE's protocol (include/uapi/linux/fuse.h) requires, except for the lie.
 fn serve(lie: &str, fuse: &mut File, image: &File, size: u64, victim: &str) {
     let device = std::fs::metadata(victim).map_or(0, |found| found.rdev());
     let (mode, shown) = match lie {

@@ -1,4 +1,5 @@
-//! A confined process that a stranger's header has taken over says what it likes, and its keeper has root's rights.
+//! A confined process that an untrusted header has taken over may send anything, and its keeper has root
+//! privileges.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,10 +14,10 @@ use crate::sandbox::disk::{Loop, did};
 use crate::sandbox::waiting::wait_until;
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// Longer than any honest mount takes.
+/// More than any honest mount takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A volume whose server lies, and what the lie is about.
+/// A volume whose server lies, and the target of the lie.
 struct Bench {
     sandbox: Sandbox,
     liar: PathBuf,
@@ -64,7 +65,7 @@ impl Bench {
             .env("CRYPTBENCH_TEST_IMAGE", self.path("image"))
             .env("CRYPTBENCH_TEST_VICTIM", victim)
             .stdout(Stdio::null())
-            // Not a pipe, which nobody would read meanwhile.
+            // A file instead of a pipe, because nobody reads a pipe in the meantime.
             .stderr(fs::File::create(self.path("said")).unwrap());
         command.spawn().unwrap()
     }
@@ -73,12 +74,12 @@ impl Bench {
         mounts().contains(&self.path("mnt").display().to_string())
     }
 
-    /// What can be seen at the mount point.
+    /// Whether an entry is visible at the mount point.
     fn shows(&self, name: &str) -> bool {
         self.path("mnt").join(name).exists()
     }
 
-    /// Nothing of it is left, and the victim is as it was.
+    /// Checks that nothing is left of the mount, and that the victim is unchanged.
     fn check_clean(&self, lie: &str, before: &[u8]) {
         let place = self.sandbox.target().display().to_string();
         wait_until(lie, || {
@@ -211,7 +212,7 @@ fn silence_ends_with_a_signal() {
         terminate(&keeper);
         let ended = ended_within(&mut keeper, PATIENCE);
         if !ended {
-            // The kernel lets the keeper go once nobody holds the connection.
+            // The kernel lets the keeper exit after all holders of the connection are gone.
             let _ = Command::new("pkill").args(["-KILL", "-f"]).arg(&bench.liar).status();
             keeper.wait().unwrap();
         }
@@ -221,7 +222,8 @@ fn silence_ends_with_a_signal() {
     }
 }
 
-/// What it says of an eCryptfs directory: nothing outside the new directory is made or changed, and nothing in it twice.
+/// Lies about an eCryptfs directory: nothing outside the new directory is created or changed, and nothing in it is
+/// written twice.
 #[test]
 fn what_it_says_of_a_directory_leads_nowhere_else() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,5 @@
-//! Volumes and directories of people who are after root's rights: the program mounts for them, and lends them nothing else.
+//! Volumes and directories of users who try to gain root privileges: the program mounts for them, but gives them no
+//! other privileges.
 
 mod inherited;
 mod lies;
@@ -10,14 +11,14 @@ use std::process::Command;
 
 use crate::sandbox::{skipped, text};
 
-/// A user who is nobody.
+/// A user that exists on no machine.
 const SOMEBODY: u32 = 4711;
 
 fn mounts() -> String {
     String::from_utf8_lossy(&fs::read("/proc/self/mountinfo").unwrap()).into_owned()
 }
 
-/// A program or library of one file, compiled in `place`.
+/// Compiles a program or library that consists of one file, in `place`.
 pub fn compiled(place: &Path, source: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
     let file = place.join(format!("{name}.rs"));
     fs::write(&file, source).unwrap();

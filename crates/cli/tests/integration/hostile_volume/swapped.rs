@@ -1,4 +1,4 @@
-//! Root mounts a volume on a directory that its owner keeps exchanging for a link to one of root's.
+//! Root mounts a volume on a directory whose owner keeps replacing it with a link to one of root's directories.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,16 +14,16 @@ use super::{SOMEBODY, mounts};
 use crate::sandbox::waiting::wait_until;
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// Tells this test that it is the attacker, and where.
+/// Tells this test process that it is the attacker, and in which directory.
 const ATTACK: &str = "CRYPTBENCH_TEST_ATTACK";
 
-/// Seconds that a mount is attacked; by hand, a minute or more.
+/// Seconds for which a mount is attacked; for manual tests, a minute or more.
 const SECONDS: &str = "CRYPTBENCH_TEST_ATTACK_SECONDS";
 
-/// Tells the attacker to begin once the volume is served: between a look at the mount point and the mount.
+/// Tells the attacker to start only after the volume is served: between the check of the mount point and the mount.
 const WAITS: &str = "CRYPTBENCH_TEST_ATTACK_WAITS";
 
-/// Exchanges `mnt` and `link` again and again, until it is killed.
+/// Exchanges `mnt` and `link` repeatedly until it is killed.
 fn swap_for_ever(place: &Path) -> ! {
     while std::env::var_os(WAITS).is_some() && !mounts().contains("fuse.cryptbench") {}
     loop {
@@ -36,7 +36,7 @@ fn swap_for_ever(place: &Path) -> ! {
 struct Attacker(Child);
 
 impl Attacker {
-    /// The directory is what it says when it begins.
+    /// At the start, `mnt` is a real directory.
     fn start(place: &Path, waits: bool) -> Self {
         let (mnt, link) = (place.join("mnt"), place.join("link"));
         if mnt.is_symlink() {
@@ -65,7 +65,7 @@ impl Drop for Attacker {
     }
 }
 
-/// Where mounts may not land, below which root's files are.
+/// The directory with root's files, in which nothing may be mounted.
 fn roots(sandbox: &Sandbox) -> PathBuf {
     sandbox.out().join("roots")
 }
@@ -95,7 +95,7 @@ fn a_mount_lands_where_it_was_meant() {
     let (mut mounted, mut refused) = (0, 0);
     for seed in cryptbench_prove::seeds(12) {
         let attacker = Attacker::start(&target.join("place"), seed % 4 != 0);
-        // The attacker is there before the volume is served.
+        // The attacker is running before the volume is served.
         std::thread::sleep(Duration::from_millis(if seed % 4 == 0 { 0 } else { 20 }));
         let raw: &[&str] = if seed % 3 == 0 { &["--raw"] } else { &[] };
         let done = sandbox.run(&[&MOUNT[..], raw].concat());
@@ -106,7 +106,7 @@ fn a_mount_lands_where_it_was_meant() {
         }
         let now = mounts();
         let taken = now.contains(&roots.display().to_string());
-        // Taken down before anything is judged: a test that fails leaves no mount.
+        // Unmounts before the checks, so that a failed test leaves no mount behind.
         drop(attacker);
         let subject = target.join("v").display().to_string();
         let _ = sandbox.run(&["volume", "umount", &subject]);
@@ -147,7 +147,8 @@ fn a_link_of_somebodys_is_not_followed() {
 const MOUNT: [&str; 8] =
     ["volume", "mount", "v", "place/mnt", "--transport", "device", "--passphrase-file", "secret"];
 
-/// A volume of somebody's with this file system, and a directory of theirs to mount it on; `None` where it cannot be made.
+/// A volume of another user with this file system, and a directory of that user as mount point; `None` if they
+/// cannot be created.
 fn made(kind: &str, size: &str) -> Option<Sandbox> {
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
         skipped("mounting for somebody needs root and /dev/fuse");
@@ -191,7 +192,7 @@ fn is_gone(sandbox: &Sandbox) {
     });
 }
 
-/// Its files have another device number than its mount.
+/// Files on btrfs have a different device number from the mount.
 #[test]
 fn a_volume_with_btrfs_stays_mounted_until_it_is_unmounted() {
     let Some(sandbox) = mounted("btrfs", "160MiB") else { return };
@@ -209,7 +210,7 @@ fn a_volume_with_btrfs_stays_mounted_until_it_is_unmounted() {
 fn a_directory_that_is_renamed_under_a_mount_does_not_keep_it() {
     let Some(sandbox) = made("ext4", "8MiB") else { return };
     let place = sandbox.target().join("place");
-    // In a namespace that is older than the mount, nothing is mounted there, and its owner can rename it.
+    // In a namespace created before the mount, nothing is mounted there, and the owner can rename it.
     let mut owner = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "--propagation", "private"])
         .args([

@@ -1,6 +1,6 @@
-//! A library preloaded into the program: to that, the kernel has no filters for system calls.
+//! A library preloaded into the program. It hides the kernel's support for system call filters.
 //!
-//! The test compiles this file by itself, as a C library without a crate.
+//! The test compiles this file separately, as a C library without a crate.
 
 use std::ffi::{c_int, c_long};
 
@@ -23,13 +23,13 @@ const NEXT: usize = usize::MAX;
 type Six = [c_long; 6];
 
 fn unknown() {
-    // SAFETY: the C library's own place for it.
+    // SAFETY: the C library's location of `errno`.
     unsafe { *__errno_location() = INVALID };
 }
 
 /// # Safety
 ///
-/// As syscall(2).
+/// Those of syscall(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syscall(
     number: c_long,
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn syscall(
     type Call =
         unsafe extern "C" fn(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long;
     let [a, b, c, d, e, f]: Six = [a, b, c, d, e, f];
-    // SAFETY: the C library's own function, with the caller's arguments.
+    // SAFETY: the C library's function, with the caller's arguments.
     unsafe {
         let next: Call = std::mem::transmute(dlsym(NEXT, c"syscall".as_ptr().cast()));
         next(number, a, b, c, d, e, f)
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn syscall(
 
 /// # Safety
 ///
-/// As prctl(2).
+/// Those of prctl(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prctl(what: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int {
     if what == SET_SECCOMP {
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn prctl(what: c_int, a: c_long, b: c_long, c: c_long, d: 
         return -1;
     }
     type Call = unsafe extern "C" fn(c_int, c_long, c_long, c_long, c_long) -> c_int;
-    // SAFETY: the C library's own function, with the caller's arguments.
+    // SAFETY: the C library's function, with the caller's arguments.
     unsafe {
         let next: Call = std::mem::transmute(dlsym(NEXT, c"prctl".as_ptr().cast()));
         next(what, a, b, c, d)
