@@ -1,4 +1,4 @@
-/* What Wine 8 lacks of Windows' bcryptprimitives.dll and Rust's standard library calls. For tests only. */
+/* The function of Windows' bcryptprimitives.dll that Rust's standard library calls and Wine 8 lacks. Only for tests. */
 #include <windows.h>
 
 #define RtlGenRandom SystemFunction036

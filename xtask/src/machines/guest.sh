@@ -1,9 +1,9 @@
-# What a user runs on a machine that has just been installed. Lines for `cargo xtask machines` begin with a byte that no
-# program prints. Beside this script: the program, and `steps`, the steps to run in turn.
+# Runs the commands of a user on a newly installed machine. Lines for `cargo xtask machines` start with a byte that no program
+# prints. The same directory contains the program and `steps`, which lists the steps to run one after another.
 job=$PWD
 install cryptbench /usr/local/bin/cryptbench
 export HOME=/root LANG=C.UTF-8
-# A user comes to the places below.
+# Users must be able to access the directories below.
 umask 022
 
 tell() { printf '\036%s\n' "$*"; }
@@ -18,13 +18,13 @@ fi
 mkdir -p $place/ada
 chown ada: $place/ada
 
-# Everything that may be left behind, one thing a line.
+# Everything that may be left behind, one item per line.
 state() {
-    # The system itself goes on with its start.
+    # Ignores mounts that the system itself creates while it continues to boot.
     cut -d' ' -f1-3 /proc/mounts | grep -v ' /run/credentials/' | sed 's/^/mount: /'
     losetup --noheadings --list --output NAME,BACK-FILE | sed 's/^/loop device: /'
     dmsetup ls 2>/dev/null | grep -v '^No devices' | sed 's/^/mapping: /'
-    # Where mounts go is kept for the next run, empty: /run/cryptbench, and a user's in /tmp.
+    # The empty directories for mounts are kept for the next run: /run/cryptbench, and a user's in /tmp.
     ls -d $place/* $place/ada/* /srv/in-use/* /tmp/* /var/tmp/* /run/cryptbench/* /tmp/cryptbench-*/run/* /dev/shm/* 2>/dev/null |
         grep -v -e systemd-private -e '^/tmp/cryptbench-[0-9]*$' | sed 's/^/file: /'
     # Records are kept, and the directories of records and journals.
@@ -33,14 +33,14 @@ state() {
     pgrep --full --list-full 'cryptbench|gocryptfs|cryfs|encfs|securefs|qemu' | cut -d' ' -f2- | sed 's/^/process: /'
 }
 
-# A step that hangs must not keep the next from being run.
+# A step that hangs must not prevent the next one from running.
 limited() { timeout --kill-after=30 600 "$@"; }
 as_root() { cd $place; limited sh -c "$1"; }
 as_user() { cd $place/ada; limited setpriv --reuid=ada --regid=ada --init-groups env HOME=/home/ada USER=ada sh -c "$1"; }
 
 # The system and the verdict of each cell that is not plain storage.
 cells() {
-    # Labels may have commas.
+    # Labels may contain commas.
     awk -F, '{ gsub(/"[^"]*"/, "quoted") }
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at["role"] == "encrypted" { print $at["system"], $at["verdict"] }'
@@ -49,7 +49,7 @@ cells() {
 # The last run's record in this format.
 record() { ($1 "cryptbench report last --format $2" 2>/dev/null); }
 
-# step NAME WHO COMMAND: runs it and tells what it said, how long it took of which budget, and what it left.
+# step NAME WHO COMMAND: runs COMMAND and reports its output, its duration and budget, and what it left behind.
 step() {
     tell "step $1"
     rm -rf /root/.local/share/cryptbench /home/ada/.local/share/cryptbench
@@ -89,12 +89,12 @@ root() { step root as_root 'cryptbench run'; }
 user() { step user as_user 'cryptbench run'; }
 all() { step all as_root 'cryptbench run --systems all --budget 4m'; }
 
-# What a server's disks are asked for, by a thread a processor; with dm-crypt's queues on and off.
+# The typical load of a server's disks, with one thread per CPU, and with dm-crypt's queues enabled and disabled.
 server() {
     step server as_root 'cryptbench run --profile server --systems dm-crypt --sweep workqueues --size 128MiB --budget 5m'
 }
 
-# The encryption that is in use: an open LUKS2 volume with a file system on it.
+# Existing encryption: an open LUKS2 volume with a file system.
 existing() {
     spare=/dev/disk/by-id/virtio-spare
     printf secret >$job/key
@@ -110,7 +110,7 @@ existing() {
     cryptsetup close in-use
 }
 
-# Our own volume, mounted, written, read back after it was mounted again, and unmounted.
+# Our own volume: mounted, written to, unmounted, mounted again, read and unmounted.
 volume() {
     step volume as_root 'set -e
         printf secret >key
@@ -127,11 +127,11 @@ volume() {
         rmdir at'
 }
 
-# Killed while it sets up and while it measures; then what is left is removed.
+# Kills a run while it sets up and while it measures, and then removes what is left.
 killed() {
     step killed as_root 'for seconds in 3 12 30; do
             timeout --signal=KILL $seconds cryptbench run >/dev/null 2>&1
-            # One that ended by itself was not killed.
+            # A run that exited by itself was not killed.
             [ $? -eq 137 ] || exit 1
             cryptbench cleanup || exit
         done'

@@ -1,5 +1,5 @@
-/* What the page adds where scripts run: charts that are read off by pointing and by key, the table of raw trials, the record
-   as a file. Nothing here fetches anything, and no text of the record becomes markup. */
+/* Additional functions if scripts are enabled: charts whose values can be read with a pointer or with keys, the table of raw
+   trials, and the record as a file. The script does not load anything, and no text of the record becomes markup. */
 (() => {
   "use strict";
 
@@ -19,12 +19,12 @@
   const time = (us) =>
     us >= 999500 ? digits(us / 1e6) + " s" : us >= 999.5 ? digits(us / 1e3) + " ms" : digits(us) + " µs";
 
-  /* A chart as a slider over its readings, which are told in full where it is pointed at or stepped to. */
+  /* Makes a chart a slider over its readings. The reading at the pointer or at the current step is shown in full. */
   function reader(svg) {
     const parts = [...svg.querySelectorAll(".told rect")];
     const told = parts.map((part) => {
       const title = part.querySelector("title");
-      title.remove(); // The browser would show it, too.
+      title.remove(); // The browser would show it as well.
       return title.textContent;
     });
     const label = svg.querySelector("title").textContent + ": read values with the arrow keys";
@@ -61,7 +61,7 @@
       if (holder.matches(":focus-visible")) show(at);
     });
     const point = (event) => {
-      // A finger's events stay with the part that it touched first.
+      // The events of a finger are always sent to the part that it touched first.
       const i = parts.indexOf(document.elementFromPoint(event.clientX, event.clientY));
       if (i >= 0) show(i);
     };
@@ -73,7 +73,7 @@
     holder.addEventListener("blur", clear);
   }
 
-  /* Once in each section: how its charts are read. */
+  /* Explains once per section how to read its charts. */
   for (const svg of document.querySelectorAll(".chart:has(.told)")) {
     reader(svg);
     const section = svg.closest("section");
@@ -82,7 +82,8 @@
     section.querySelector("p.about").after(make("p", { class: "hint" }, words));
   }
 
-  /* What an address or a link names is opened. On paper are the sections that its readers need, and those that are open. */
+  /* Opens the section to which an address or a link refers. Printouts contain the sections that their readers need, and those
+     that are open. */
   const folds = [...document.querySelectorAll("details.fold")];
   const unfold = (element) => {
     const fold = element && element.closest("details.fold");
@@ -111,7 +112,7 @@
   const raw = document.getElementById("raw");
   if (!block || !raw) return;
   let record = null;
-  /* A record that is too large for the page is here as rows of numbers, in this order. */
+  /* If the record is too large for the page, the page contains rows of numbers in this order. */
   function read() {
     if (record) return record;
     record = JSON.parse(block.textContent);
@@ -206,7 +207,7 @@
     if (box.open && !controls) fill();
   });
 
-  /* A figure's own trials; the address names them, so that they can be linked to. */
+  /* Shows the trials of a figure. They are specified in the address, so that links to them are possible. */
   function jump() {
     const cell = /^#trials-(\d+)-(\d+)$/.exec(location.hash);
     if (!cell) return;
