@@ -172,7 +172,7 @@ fn shells_complete_the_runs_that_last_knows() {
     let zsh = fs::read_to_string(completions(&sandbox, "zsh")).unwrap();
     assert!(zsh.contains("completions --runs"), "{zsh}");
     assert!(!sandbox.target().join("was-run").exists() && !Path::new("was-run").exists());
-    // What is completed is a record wherever one is taken.
+    // Shells complete the names of runs wherever a command takes a record.
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
     fs::copy(fixture, runs.join(both[0]).join("record.json")).unwrap();
     let done = sandbox.run(&["report", both[0], "--quiet"]);
@@ -192,13 +192,13 @@ fn the_package_has_what_it_should_have() {
     }
     let out = tempfile::tempdir().unwrap();
     let done = Command::new(cargo)
-        // What it holds is looked at, not how small it is.
+        // This only checks the contents, not the size.
         .args(["run", "--quiet", "--package", "xtask", "--", "dist", "--fast", "--binary"])
         .arg(env!("CARGO_BIN_EXE_cryptbench"))
         .arg("--out")
         .arg(out.path())
         .env("CRYPTBENCH_OFFLINE", "1")
-        // Which has cargo build everything anew.
+        // This variable makes cargo rebuild everything.
         .env_remove("RUSTC_BOOTSTRAP")
         .current_dir(root)
         .output()

@@ -1,4 +1,4 @@
-//! Directories whose names are not UTF-8, or hold a line break: every path that the command line takes may lead there.
+//! Directories whose names are not UTF-8 or contain a line break. Every path on the command line may lead to one.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,17 +15,18 @@ use crate::every_command::paths;
 use crate::sandbox::waiting::{trials_in, wait_for_trials, wait_until};
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// `café` in Latin-1, and a name of two lines, of which the second clears a terminal.
+/// `café` in Latin-1, and a name with two lines, the second of which clears a terminal.
 const NAMES: [&[u8]; 2] = [b"caf\xe9", "a\nb\u{1b}[2J\u{9b}x".as_bytes()];
 
-/// An ordinary name, which all others must behave as.
+/// An ordinary name; all other names must behave in the same way.
 const PLAIN: &[u8] = b"plain";
 
-/// How a short run is asked for.
+/// Options of a short run.
 const TINY: &str =
     "--builtin-only --size 16MiB --trial 10ms --max-pairs 6 --budget 60s --profile ../tiny.toml";
 
-/// The arguments with which `command` takes the directory `{}` or something in it as `argument`. A new path needs a line.
+/// The arguments with which `command` uses the directory `{}`, or something in it, as `argument`. Every new path
+/// argument needs a line.
 fn arguments(command: &str, argument: &str) -> String {
     let dry = "--dry-run --builtin-only";
     let volume = |rest: &str| match command {
@@ -140,7 +141,7 @@ struct Place {
 }
 
 impl Place {
-    /// A sandbox with a directory of that name. Whatever the commands work on is beside it and in it.
+    /// A sandbox with a directory of that name. All files that the commands use are in it or next to it.
     fn new(name: &'static [u8], furniture: &Path) -> Self {
         let place = Self { sandbox: Sandbox::new(), name };
         for at in [place.sandbox.target(), place.odd()] {
@@ -155,7 +156,7 @@ impl Place {
         self.sandbox.target().join(OsStr::from_bytes(self.name))
     }
 
-    /// These words, with the directory in place of `{}`.
+    /// Splits the line into words and replaces `{}` with the directory.
     fn words(&self, line: &str) -> Vec<OsString> {
         let odd = self.odd();
         let word = |word: &str| {
@@ -176,7 +177,7 @@ impl Place {
         command
     }
 
-    /// Exit code and all that was printed; what serves is ended as soon as it has said something.
+    /// Exit code and all output. Servers are stopped after their first output.
     fn run(&self, line: &str) -> (Option<i32>, String) {
         if !line.starts_with("serve") && !line.starts_with("volume export") {
             let done = self.command(line).output().unwrap();
@@ -233,7 +234,7 @@ fn furniture() -> tempfile::TempDir {
     dir
 }
 
-/// The commands of a test: all together take minutes.
+/// The parts of the test. All commands together take minutes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Runs,
@@ -310,7 +311,7 @@ fn every_path_may_be_odd(part: Part) {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Exit code, what was printed and the journals that are left of `command` in a directory of that name.
+/// Runs `command` in a directory of that name. Returns its exit code, its output, and the journals left behind.
 fn tried(
     command: &str,
     argument: &str,
@@ -334,7 +335,7 @@ fn tried(
         }
     }
     let steers = |c: char| c.is_control() && !"\n\t".contains(c);
-    // A volume's bytes and the scripts of a shell are what they are.
+    // The contents of a volume and shell scripts are printed unchanged.
     let is_text = command != "volume dump" || argument == "output";
     if is_text && (said.contains(steers) || said.lines().any(|line| line.starts_with("b\\u{1b}"))) {
         faults.push(format!("{line} prints a forged line or controls: {said:?}"));
@@ -344,10 +345,10 @@ fn tried(
     (code, said, left)
 }
 
-/// Somebody who is not root, where that can be chosen.
+/// A user other than root, if the test can choose the user.
 const STRANGER: u32 = 65_534;
 
-/// Opens the sandbox to another user.
+/// Makes another user the owner of the sandbox.
 fn give_away(at: &Path) {
     lchown(at, Some(STRANGER), Some(STRANGER)).unwrap();
     for entry in fs::read_dir(at).unwrap().flatten() {
@@ -358,7 +359,7 @@ fn give_away(at: &Path) {
     }
 }
 
-/// Everything works by relative paths in such a directory, and is cleaned up after a kill.
+/// In such a directory everything works with relative paths, and is cleaned up after a kill.
 #[test]
 fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
     let furniture = furniture();
@@ -392,7 +393,7 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
         );
         fs::remove_dir_all(place.odd().join("out")).unwrap();
         assert_eq!(names_in(&place.odd()), before);
-        // A run that is killed, and resumed.
+        // A run that is killed and resumed.
         let line = "run . --builtin-only --size 64MiB --trial 20ms --budget 30s --precision 0.01% --profile tiny.toml --output out";
         for resumed in [false, true] {
             let mut child =
@@ -412,7 +413,7 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
             works("cleanup");
             if resumed {
                 let before_kill = trials_in(&out);
-                // From anywhere: the log knows the directory.
+                // Resuming works from any directory, because the log contains the run's directory.
                 let mut again = command("run --resume {}/out --quiet");
                 let mut child = again
                     .current_dir("/")
@@ -433,7 +434,7 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
         works(
             "volume create made --size 3MiB --format luks1 --unlock-time 1ms --passphrase-file secret",
         );
-        // An ordinary user may not mount where udev has not opened /dev/fuse: root alone does it here.
+        // An ordinary user may only mount where udev gives access to /dev/fuse, so this part runs only as root.
         if user.is_some() {
             continue;
         }
@@ -449,7 +450,7 @@ fn runs_and_volumes_work_there_and_a_killed_process_leaves_nothing() {
         works("volume umount mnt");
         works("volume mount made2 mnt --passphrase-file secret");
         assert_eq!(fs::read(place.odd().join("mnt/kept")).unwrap(), b"kept");
-        // The keeper has the journal, and dies.
+        // Kills the keeper, which has the journal.
         for process in serving() {
             kill_process(process, Signal::KILL).unwrap();
         }

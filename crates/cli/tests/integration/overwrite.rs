@@ -1,4 +1,4 @@
-//! What the commands that write headers do to things that are not theirs: refuse, and change nothing.
+//! Commands that write headers refuse targets that do not belong to the volume, and change nothing.
 
 use std::fs;
 use std::io::Read as _;
@@ -11,10 +11,10 @@ use crate::sandbox::{Sandbox, skipped, text};
 
 const MIB: usize = 1 << 20;
 
-/// Bytes of every volume and of every other content: a LUKS2 header takes 16 MiB.
+/// Size of every volume and of all other contents in bytes: a LUKS2 header takes 16 MiB.
 const SIZE: usize = 20 * MIB;
 
-/// A sandbox with passphrases in files.
+/// A sandbox with files that contain the passphrases.
 struct Bench {
     sandbox: Sandbox,
 }
@@ -41,7 +41,7 @@ impl Bench {
         output
     }
 
-    /// Runs, expects a refusal of the target and no change, and returns what is said.
+    /// Runs the command and expects that it refuses the target and changes nothing. Returns its output.
     fn refused(&self, args: &[&str]) -> String {
         let before = fs::read(self.path("v")).unwrap();
         let output = self.volume(args);
@@ -51,7 +51,7 @@ impl Bench {
         said
     }
 
-    /// A new volume of a format under the old passphrase, as bytes.
+    /// The bytes of a new volume of this format, with the old passphrase.
     fn made(&self, format: &str) -> Vec<u8> {
         let made = self.path("made");
         let _ = fs::remove_file(&made);
@@ -68,7 +68,7 @@ impl Bench {
     }
 }
 
-/// The cheapest way to derive a key that a format has.
+/// The options for a format's cheapest key derivation.
 fn cheap(format: &str) -> Vec<&'static str> {
     let cost: &[&str] = match format {
         "veracrypt" => &["--pim", "1"],
@@ -78,7 +78,7 @@ fn cheap(format: &str) -> Vec<&'static str> {
     [&["--passphrase-file", "old"], cost].concat()
 }
 
-/// Random bytes, the same on every run (splitmix64).
+/// Random bytes that are the same in every run (splitmix64).
 fn noise(len: usize) -> Vec<u8> {
     let mut seed = 7_u64;
     let mut words = Vec::new();
@@ -99,7 +99,7 @@ fn with(mut bytes: Vec<u8>, parts: &[(usize, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// A LUKS2 volume whose label, in both copies, is these bytes.
+/// A LUKS2 volume with this label in both copies of its metadata.
 fn labelled(mut luks2: Vec<u8>, label: &[u8]) -> Vec<u8> {
     const COPY: usize = 16 << 10;
     for copy in luks2[..2 * COPY].chunks_mut(COPY) {
@@ -112,10 +112,11 @@ fn labelled(mut luks2: Vec<u8>, label: &[u8]) -> Vec<u8> {
     luks2
 }
 
-/// One partition of Linux from 1 MiB on.
+/// A single Linux partition, which starts at 1 MiB.
 const MBR_ENTRY: [u8; 16] = [0, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0x98, 0, 0];
 
-/// The commands, by short names. `X` stands for what opens a VeraCrypt volume, `Y` for what opens the one that is there.
+/// The commands, with short names. `X` is replaced by the options that open a VeraCrypt volume, `Y` by those that
+/// open the existing volume.
 const COMMANDS: [(&str, &[&str]); 7] = [
     ("restore LUKS2", &["header-restore", "v", "luks2.saved"]),
     ("restore LUKS1", &["header-restore", "v", "luks1.saved"]),
@@ -151,7 +152,7 @@ const COMMANDS: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// For each content the exit codes of [`COMMANDS`]; `c` after one: the file changes, as it should.
+/// The exit codes of [`COMMANDS`] for each content; a `c` after a code means that the file must change.
 const EXPECTED: [(&str, [&str; 7]); 15] = [
     ("zeros", ["0c", "0c", "0c", "7", "7", "3", "7"]),
     ("random bytes", ["3", "3", "3", "7", "7", "3", "7"]),
@@ -186,7 +187,7 @@ fn contents(bench: &Bench) -> Vec<Vec<u8>> {
     let small = bench.mkfs("mkfs.ext4", &["-q", "-F"], 8 * MIB).unwrap_or_else(|| vec![1; 8 * MIB]);
     let swap =
         bench.mkfs("mkswap", &[], SIZE).unwrap_or_else(|| with(zeros(), &[(4086, b"SWAPSPACE2")]));
-    // A disk that was the LUKS2 volume whose header is saved, and then was given partitions.
+    // A disk that first was the LUKS2 volume whose header is saved, and was partitioned later.
     let reused = with(
         fs::read(bench.path("luks2")).unwrap(),
         &[(0, &[0; 16 << 10]), (446, &MBR_ENTRY), (510, &[0x55, 0xaa]), (MIB, &small)],
@@ -263,7 +264,7 @@ fn what_is_not_the_volume_of_a_header_is_refused_and_stays_as_it_is() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A header-restore of `saved` that opens as VeraCrypt does, where it asks for a key.
+/// A header-restore of `saved` with VeraCrypt's options, in case it needs a key.
 fn restore<'a>(saved: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["header-restore", "v", saved], &opened("veracrypt")[..], more].concat()
 }
@@ -278,11 +279,12 @@ fn a_header_goes_back_onto_its_own_volume_wherever_that_shows() {
         bench.ok(&[&["header-backup", "made", "saved"], &opened(format)[..]].concat());
         let put = |bytes: &[u8]| fs::write(bench.path("v"), bytes).unwrap();
         let opens = || bench.ok(&[&["info", "v", "--open"], &opened(format)[..]].concat());
-        // Wiped with zeros, as far as both headers of LUKS2 go.
+        // Overwritten with zeros, up to the end of LUKS2's two headers.
         put(&with(own.clone(), &[(0, &[0; 32 << 10])]));
         bench.ok(&restore("saved", &[]));
         opens();
-        // Wiped with junk: VeraCrypt's other header and LUKS2's show whose it is, as long as they are there.
+        // Overwritten with random bytes: as long as the second header of VeraCrypt or LUKS2 is intact, it
+        // identifies the volume.
         let junk = with(own.clone(), &[(0, &noise(16 << 10))]);
         put(&junk);
         match format {
@@ -311,12 +313,13 @@ fn an_older_header_of_veracrypt_goes_back_where_its_keys_decrypt_something() {
         let words = ["key", "change", name, "--new-passphrase-file", "new", "--new-pim", "1"];
         bench.ok(&[&words[..], &opened("veracrypt")].concat());
     };
-    // The passphrase has changed since, and the volume is still full of random bytes: nothing shows it.
+    // The passphrase has been changed since, and the volume still contains only random bytes, so nothing identifies
+    // it.
     fs::write(bench.path("v"), own).unwrap();
     change("v");
     insta::assert_snapshot!(bench.refused(&restore("saved", &[])), @"cryptbench: v: it contains data that cannot be identified as the volume of this header; it could be another encrypted volume, which looks like random data; nothing was written (--force overwrites it)");
     bench.ok(&restore("saved", &["--force"]));
-    // With a file system in it, its data does.
+    // If the volume contains a file system, its data identifies it.
     let Some(bytes) = with_file_system(&bench) else {
         return skipped("no mkfs.ext4, or no FUSE, to make a file system in a volume");
     };
@@ -328,7 +331,7 @@ fn an_older_header_of_veracrypt_goes_back_where_its_keys_decrypt_something() {
     bench.ok(&[&["info", "v", "--open"], &opened("veracrypt")[..]].concat());
 }
 
-/// A VeraCrypt volume with ext4 in it.
+/// A VeraCrypt volume that contains ext4.
 fn with_file_system(bench: &Bench) -> Option<Vec<u8>> {
     let made = bench.path("made");
     let _ = fs::remove_file(&made);
@@ -337,7 +340,7 @@ fn with_file_system(bench: &Bench) -> Option<Vec<u8>> {
     output.status.success().then(|| fs::read(made).unwrap())
 }
 
-/// The folder of a reported case beside the repository, whose files are unpacked into the sandbox.
+/// Unpacks the files of a reported case into the sandbox. The cases are in a directory next to the repository.
 fn reported(bench: &Bench, case: &str, files: &[&str]) -> bool {
     let place = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data/reports/formats")
@@ -419,7 +422,8 @@ fn a_header_without_data_is_called_that() {
         ");
 }
 
-/// Takes a lock of fcntl(2) on some bytes of a file, as the first argument says, and ends with its input.
+/// Holds a lock of fcntl(2) on some bytes of a file, which the first argument selects, until its standard input
+/// ends.
 const HOLDER: &str = r#"
 import fcntl, struct, sys
 file = open(sys.argv[2], "r+b")
@@ -461,7 +465,7 @@ fn what_a_virtual_machine_holds_is_not_written() {
             assert!(said.contains("virtual machine"), "{how}: {command:?}: {said}");
             assert!(fs::read(bench.path("v")).unwrap() == before, "{how}: {command:?}");
         }
-        // Reading disturbs nobody.
+        // Reading is not affected.
         bench.ok(&["info", "v", "--open", "--passphrase-file", "old"]);
         drop(holder.stdin.take());
         holder.wait().unwrap();

@@ -1,4 +1,4 @@
-//! The report in a real browser: it renders, loads nothing and logs no error.
+//! The report in a real browser: it is rendered, loads nothing and logs no errors.
 
 use std::path::Path;
 use std::process::Command;
@@ -22,14 +22,15 @@ fn the_page_opens_without_a_console_message() {
     assert!(dom.matches("<svg").count() >= 8, "{} charts", dom.matches("<svg").count());
     assert!(!log.contains("CONSOLE"), "{log}");
 
-    // The check must be able to fail: a page that logs an error is told apart.
+    // The check must be able to fail: it detects a page that logs an error.
     let broken = s.out().join("broken.html");
     std::fs::write(&broken, "<script>undefinedName()</script>").unwrap();
     let (_, log) = open(&s, &broken);
     assert!(log.contains("CONSOLE"), "this browser does not show its console: {log}");
 }
 
-/// What a page must be like wherever it is opened: nothing wider than the screen, and the answer above the fold.
+/// Requirements for a page on every screen: nothing is wider than the screen, and the answer is visible without
+/// scrolling.
 #[test]
 fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
     if let Some(why) = page::missing() {
@@ -39,7 +40,7 @@ fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
     let script = axe::script();
     let browser = Browser::new();
     let mut tab = browser.tab();
-    // Two columns, then three.
+    // First with two columns, then with three.
     for fixture in ["builtin-only", "readme"] {
         let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(fixture);
         let record = record.with_extension("json");
@@ -50,14 +51,14 @@ fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
         tab.wait("document.querySelector('figure.answer') !== null");
         first_screens(&mut tab, fixture, script.as_ref());
     }
-    // All that is folded opens, and is as sound.
+    // All folded parts can be opened, and meet the same requirements.
     tab.size(1280, 800);
     tab.eval("document.querySelectorAll('details.fold').forEach((fold) => { fold.open = true })");
     if let Ok(script) = &script {
         let faults = axe::faults(&mut tab, script);
         assert!(faults.is_empty(), "unfolded: {faults:#?}");
     }
-    // A link of the contents opens what it names.
+    // A link in the table of contents opens its target.
     tab.eval("document.querySelectorAll('details.fold').forEach((fold) => { fold.open = false })");
     tab.eval("document.querySelector('nav.contents a[href=\"#method\"]').click()");
     tab.wait("document.getElementById('method').closest('details').open");
@@ -65,7 +66,8 @@ fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
     assert!(complaints.is_empty(), "{complaints:?}");
 }
 
-/// On paper: ten pages at most, and nothing shrunk, which a browser does where something is wider than the page.
+/// The printed page has ten sheets at most, and is not shrunk. A browser shrinks it if something is wider than the
+/// paper.
 #[test]
 fn the_page_is_printed_on_ten_sheets_at_most() {
     if let Some(why) = page::missing() {
@@ -92,7 +94,7 @@ fn the_page_is_printed_on_ten_sheets_at_most() {
         let sheets = written.windows(sheet.len()).filter(|found| found == sheet).count();
         assert!((1..=10).contains(&sheets), "{fixture}: {sheets} sheets");
     }
-    // As wide as A4 between its margins, nothing is wider.
+    // At the width of A4 without its margins, nothing is wider than the page.
     let browser = Browser::new();
     let mut tab = browser.tab();
     for fixture in ["readme", "ranked", "builtin-only"] {
@@ -113,7 +115,7 @@ fn the_page_is_printed_on_ten_sheets_at_most() {
     }
 }
 
-/// What a chart shows is read off it with the keyboard and by pointing.
+/// The values of a chart can be read with the keyboard and with the pointer.
 #[test]
 fn charts_are_read_by_key_and_by_pointing() {
     if let Some(why) = page::missing() {
@@ -132,7 +134,7 @@ fn charts_are_read_by_key_and_by_pointing() {
         let all = format!("[...document.querySelectorAll('.reader')].every((r) => {what})");
         assert_eq!(tab.eval(&all), true, "{what}");
     };
-    // As many values as the chart has parts, each told once.
+    // There are as many values as parts of the chart, and each is announced once.
     of_all(&mut tab, "r.getAttribute('aria-valuemax') == r.querySelectorAll('.told rect').length");
     of_all(&mut tab, "r.querySelector('.told title') === null");
     let pressed = |tab: &mut Tab, key: &str| {
@@ -164,7 +166,7 @@ fn charts_are_read_by_key_and_by_pointing() {
     assert!(complaints.is_empty(), "{complaints:?}");
 }
 
-/// Looks at the page that is open in both widths and schemes.
+/// Checks the open page in both widths and both colour schemes.
 fn first_screens(tab: &mut Tab, of: &str, script: Result<&String, &String>) {
     for (width, height) in [(1280, 800), (390, 800)] {
         tab.size(width, height);
@@ -192,7 +194,7 @@ fn first_screens(tab: &mut Tab, of: &str, script: Result<&String, &String>) {
     }
 }
 
-/// The document after rendering, and what the browser logged.
+/// The document after rendering, and the messages that the browser logged.
 fn open(s: &Sandbox, page: &Path) -> (String, String) {
     let profile = s.out().join("browser");
     let shot = Command::new(page::CHROMIUM)

@@ -1,4 +1,4 @@
-//! Two places that their user prepared, compared as they are.
+//! Compares two locations that the user has prepared, as they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn all_below(path: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A mounted disk of its own.
+/// A separate mounted disk.
 fn disk(dir: &Path, name: &str) -> Option<(Mount, Loop, PathBuf)> {
     let disk = Loop::new(dir, &format!("{name}.img"), 160)?;
     if !disk.has_ext4() {
@@ -67,7 +67,7 @@ fn plain_and_gocryptfs_on_disks_of_their_own() {
     let paired = record.target.paired.as_ref().unwrap();
     assert_eq!((paired.filesystem.as_str(), paired.kind.as_str()), ("fuse.gocryptfs", "directory"));
     assert_eq!(paired.source, store_at);
-    // Each arm's own device was counted: what gocryptfs wrote did not go to the disk of plain storage.
+    // Each arm's own device was counted: gocryptfs wrote nothing to the disk of plain storage.
     let name = |disk: &Loop| disk.device.replace("/dev/", "");
     let device_of = |d: &Option<cryptbench_record::Device>| d.as_ref().map(|d| d.name.clone());
     let counted = record.trials.iter().all(|t| t.block.is_none() || t.measured.device.is_some());
@@ -120,7 +120,7 @@ fn places_that_are_no_pair_are_refused_or_warned_of() {
     ]
     .map(|args| s.refused(&[&["run", "--size", "16MiB"], args].concat()));
     insta::assert_snapshot!(said.concat());
-    // Nothing tells these two apart.
+    // Nothing distinguishes these two.
     let done = s.run(&s.tiny(&["--pair", &one, &two, "--dry-run"]));
     let said = text(&done.stdout).replace("\n            ", " ");
     assert!(said.contains("are on the same mount"), "{said}");
@@ -246,7 +246,7 @@ fn several_places_are_arms_beside_each_other() {
     for place in [&plain, &one, &two] {
         assert!(fs::read_dir(place).unwrap().next().is_none(), "{place} is as it was");
     }
-    // Two records of it as one table.
+    // A table with two records of it.
     fs::create_dir_all(s.out()).unwrap();
     let file = s.out().join("one.json");
     fs::write(&file, cryptbench_record::to_json(&record)).unwrap();

@@ -1,5 +1,5 @@
-//! Every built-in profile through the binary, on a small scale: it runs to its end, every workload has its
-//! trials on every arm that it can have, it prints its familiar picture, and nothing is left behind.
+//! Every built-in profile through the binary, on a small scale: it runs to its end, every workload has trials on
+//! every arm that supports it, the output looks as usual, and nothing is left behind.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::sandbox::disk::images;
 use crate::sandbox::{Sandbox, nightly, skipped, text};
 use cryptbench_record::{ArmRole, Operation, Pattern, Record};
 
-/// Runs `profile` with one trial per workload and arm, as small as the arguments make it.
+/// Runs `profile` with one trial per workload and arm, as small as the arguments allow.
 fn run(profile: &str, more: &[&str]) -> Option<(String, Record, usize)> {
     let s = Sandbox::new();
     let out = s.out().display().to_string();
@@ -49,7 +49,8 @@ fn run(profile: &str, more: &[&str]) -> Option<(String, Record, usize)> {
     Some((full, record, page))
 }
 
-/// As [`run`]; where there is little time, a profile that takes minutes with some of its text `(from, to)` replaced.
+/// Like [`run`]. If there is little time, a profile that takes minutes is shortened by replacing some of its text:
+/// `(from, to)`.
 fn run_smaller(
     profile: &str,
     whole: &str,
@@ -68,14 +69,14 @@ fn run_smaller(
 
 #[test]
 fn atto_has_its_21_sizes_in_both_directions_and_draws_bars() {
-    // In memory where that is possible: 42 workloads flush many times.
+    // In memory if possible, because 42 workloads flush often.
     let memory = images();
     let (stdout, record, _) = run("atto", &[memory.path().to_str().unwrap()]).unwrap();
     assert_eq!(record.plan.workloads.len(), 42);
     assert_eq!(record.target.scratch.size_bytes, 256 << 20);
     assert!(stdout.contains('█'), "{stdout}");
     assert!(record.plan.workloads.iter().all(|w| w.queue_depth == 4));
-    // Requests smaller than a data unit leave that arm out.
+    // An arm is left out for requests smaller than its data unit.
     let small = record.plan.workloads.iter().find(|w| w.block_size == 512).unwrap();
     let of = |arm: &str| record.trials_of(&small.id, arm).len();
     assert_eq!((of("builtin/aes-256-xts/512"), of("builtin/aes-256-xts/4096")), (1, 0));
@@ -146,7 +147,7 @@ fn fsync_makes_each_write_durable_and_tells_its_p99() {
 fn iozone_runs_thirteen_operations_over_small_files() {
     let (stdout, record, page) =
         run("iozone", &["--max-file", "256KiB", "--size", "64MiB", "--data-unit", "512"]).unwrap();
-    // Files of 64, 128 and 256 KiB with records from 4 KiB up to the file: 5 + 6 + 7 pairs.
+    // Files of 64, 128 and 256 KiB, each with records from 4 KiB to the size of the file: 5 + 6 + 7 pairs.
     assert_eq!(record.plan.workloads.len(), 13 * 18);
     assert!(page < 1 << 20, "{page} bytes");
     assert!(stdout.lines().count() < 400, "{} lines", stdout.lines().count());
@@ -167,7 +168,7 @@ fn small_files_compare_a_mounted_system_with_the_plain_file_system() {
 fn mount_times_the_opening_of_volumes_and_splits_it() {
     let whole: (usize, &[&str]) =
         (3, &["--volume-format", "veracrypt,luks2", "--prf", "sha-512,sha-256"]);
-    // A hundredth of what VeraCrypt asks for without a PIM. LUKS has none, and takes two seconds each time.
+    // A hundredth of VeraCrypt's cost without a PIM. LUKS has no PIM, and takes two seconds each time.
     let cheaper: (usize, &[&str]) =
         (2, &["--volume-format", "veracrypt", "--prf", "sha-512,sha-256", "--pim", "1"]);
     let (arms, more) = if nightly() { whole } else { cheaper };

@@ -1,4 +1,4 @@
-//! Where the links of README.md and docs/ lead there is something.
+//! All links in README.md and docs/ have existing targets.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::transcripts::root;
 
-/// README.md, the other documents of the root, and all of docs/.
+/// README.md, the other documents in the root directory, and all of docs/.
 pub fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root()).unwrap().flatten().map(|e| e.path()) {
@@ -29,11 +29,11 @@ fn below(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Targets of `[words](target)` outside of code.
+/// Targets of `[words](target)` outside code.
 fn links(markdown: &str) -> Vec<String> {
     let mut links = Vec::new();
     let mut fenced = false;
-    // A link may be broken between its words, never within its target.
+    // There may be a line break in the text of a link, but not in its target.
     let mut prose = String::new();
     for line in markdown.lines() {
         if line.trim_start().starts_with("```") {
@@ -54,7 +54,7 @@ fn links(markdown: &str) -> Vec<String> {
     links
 }
 
-/// How a heading is called in a link: lower case, words joined by hyphens, all else left out.
+/// The name of a heading in a link: lower case, words joined by hyphens, other characters removed.
 fn anchor(heading: &str) -> String {
     heading
         .trim_start_matches('#')

@@ -1,4 +1,4 @@
-//! Bad input and bad disks: a clear message, the documented exit code, nothing left behind.
+//! Invalid input and failing disks: a clear message, the documented exit code, and nothing left behind.
 
 use std::fs;
 use std::io::Write as _;
@@ -73,7 +73,7 @@ fn the_target() {
 
 #[test]
 fn a_directory_that_cannot_be_written() {
-    // Root may write anywhere but on a file system without files to create.
+    // Root may write everywhere except on a file system in which no files can be created.
     let s = Sandbox::new();
     let done = s.run(&["run", "/proc", "--size", "16MiB"]);
     assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
@@ -116,7 +116,7 @@ fn profiles_and_records() {
     assert!(s.left_behind().is_empty());
 }
 
-/// A mounted file system that goes away with the value.
+/// A mounted file system; dropping it unmounts it.
 struct Mounted {
     point: tempfile::TempDir,
 }
@@ -223,8 +223,8 @@ fn a_disk_that_vanishes_ends_the_run_with_what_was_measured() {
         .spawn()
         .unwrap();
     wait_for_trials(&mut child, &record_dir, 60);
-    // The disk's blocks are gone and there is no room for new ones: every further write is an I/O
-    // error of the device.
+    // The disk's blocks are lost and there is no space for new ones, so every further write is an I/O error of the
+    // device.
     fs::OpenOptions::new().write(true).open(&image).unwrap().set_len(0).unwrap();
     let mut junk = fs::File::create(Path::new(&ram.path()).join("junk")).unwrap();
     while junk.write_all(&[1; 1 << 16]).is_ok() {}

@@ -1,5 +1,5 @@
-//! Volumes that people had, and what the program is expected to make of each: every folder of ../shared/data/reports/formats
-//! that `overwrite.rs` does not have.
+//! Volumes from users' reports, and the expected behaviour of the program for each: all folders of
+//! ../shared/data/reports/formats that `overwrite.rs` does not test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,14 @@ use sha2::{Digest, Sha256};
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// Of 65536, 32768 and 16384 bytes: block i of 32 bytes is SHA-256 of "cryptbench formats" and i, as 32 bits big-endian.
+/// SHA-256 of 65536, 32768 and 16384 bytes. Block i of 32 bytes is the SHA-256 of "cryptbench formats" followed by
+/// i as 32 bits, big-endian.
 const WHOLE: &str = "7778c7fe087e1e65f252ed077471e1bf70b3c03325e38bbe5652dc338ec8a8c8";
 const HALF: &str = "b48563c587cb2932d1a28991d709a51b19c0aa23d021893ce39b65cf999e94fe";
 const QUARTER: &str = "9a8fbd52479e528c492c6f1b5e4d4d70037e0cccb7a4ee3b6f44b478eb172f39";
-/// Of the two copies of one BitLocker volume.
+/// The same for the two copies of a BitLocker volume.
 const BITLOCKER: &str = "c0d0d9a3ab1bc330a15de604a9fea2dacec317497e4e4bd69dd8e1a92d3185a2";
-/// Of the encrypted system.
+/// The same for the encrypted system.
 const SYSTEM: &str = "adb061076347dd8cd9355ab24df16b056f20bd119f474a25f189b719b188b660";
 
 const OPENED: [&str; 2] = ["--passphrase-file", "pw"];
@@ -24,7 +25,7 @@ const OPENED: [&str; 2] = ["--passphrase-file", "pw"];
 struct Case(Sandbox);
 
 impl Case {
-    /// `None`, and said, where the repository is alone.
+    /// If the directory next to the repository is missing, prints that and returns `None`.
     fn new(folder: &str) -> Option<Self> {
         let place =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/reports/formats");
@@ -64,7 +65,7 @@ impl Case {
         text(&output.stdout) + &text(&output.stderr)
     }
 
-    /// Expects this exit code and these words.
+    /// Expects this exit code and a message that contains these words.
     fn refused(&self, args: &[&str], code: i32, words: &[&str]) {
         let output = self.volume(args);
         let said = text(&output.stderr);
@@ -74,7 +75,7 @@ impl Case {
         }
     }
 
-    /// Expects a plaintext of this length and digest, and returns what was said.
+    /// Expects a plaintext of this length and digest, and returns the messages.
     fn dumped(&self, args: &[&str], bytes: usize, digest: &str) -> String {
         let output = self.volume(&[&["dump", args[0], "-"], &args[1..]].concat());
         let said = text(&output.stderr);
@@ -136,7 +137,7 @@ fn a_keyslot_that_is_used_only_by_its_number() {
     let change = [&["key", "change"], &named[..], &change[..]].concat();
     case.refused(&change, 2, &["full", "--in-place"]);
     case.ok(&[&change[..], &["--in-place"]].concat());
-    // What makes it special stays.
+    // The unusual properties of the volume are kept.
     let info = case.ok(&["info", "ignore.img"]);
     assert!(info.contains("keyslot 0") && info.contains("priority ignore"), "{info}");
     case.dumped(&["ignore.img", "--key-slot", "0", "--passphrase-file", "new"], 65536, WHOLE);
@@ -169,7 +170,7 @@ fn a_partitioned_disk_and_a_packed_one() {
     );
     let words = ["VHDX", "qemu-img convert -f vhdx -O raw"];
     case.refused(&dump("base.vhdx"), 5, &words);
-    // Packed by other programs.
+    // The same, compressed by other programs.
     for (program, name, command) in [
         ("xz", "base.vhdx.xz", "xz -d"),
         ("gzip", "base.vhdx.gz", "gzip -d"),
@@ -183,7 +184,7 @@ fn a_partitioned_disk_and_a_packed_one() {
             false => skipped(&format!("no {program}")),
         }
     }
-    // The other kinds, as far as qemu-img is here.
+    // The other kinds, if qemu-img exists and supports them.
     fs::write(case.path("raw"), vec![0; 1 << 20]).unwrap();
     for format in ["qcow2", "vpc", "vmdk", "vdi", "qed", "parallels"] {
         let name = format!("packed.{format}");
@@ -236,7 +237,7 @@ fn a_header_without_its_data() {
         case.refused(&dump, 5, &["a header without data", "--header"]);
         assert!(case.ok(&["info", file]).contains("cannot be opened"), "{file}");
     }
-    // A header that is itself cut.
+    // A truncated header.
     let header = fs::read(case.path("other.hdr")).unwrap();
     fs::write(case.path("cut"), &header[..32 << 10]).unwrap();
     let dump = ["dump", "cut", "-", "--passphrase-file", "pw-other"];
@@ -266,7 +267,7 @@ fn a_system_s_partition_without_its_disk() {
     case.refused(&alone, 7, &["--header", "sector 62"]);
 }
 
-/// What the script of a case says of this program; `None`, and said, where it cannot run.
+/// The output of a case's script for this program. If the script cannot run, prints that and returns `None`.
 fn checked(folder: &str, argument: &str) -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         skipped("it needs root");

@@ -1,4 +1,5 @@
-//! A run that is killed is not lost: its record is what its log holds, and it goes on where it was cut short.
+//! A killed run is not lost: its record contains what its log contains, and the run continues where it was
+//! interrupted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +22,7 @@ fn arguments<'a>(s: &Sandbox, out: &'a str) -> Vec<&'a str> {
     all
 }
 
-/// Starts a run, and kills it once its log holds so many trials of blocks.
+/// Starts a run, and kills it once its log contains this many trials of blocks.
 fn killed(s: &Sandbox, out: &str, trials: usize) {
     killed_as(s, out, &arguments(s, out), trials);
 }
@@ -35,7 +36,7 @@ fn killed_as(s: &Sandbox, out: &str, arguments: &[&str], trials: usize) {
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
 }
 
-/// The blocks of each workload that every arm has a trial of, by what a log says of itself.
+/// For each workload, the number of blocks in which every arm has a trial, counted in the log itself.
 fn complete(log: &str) -> BTreeMap<String, u32> {
     let mut blocks = BTreeMap::new();
     for line in log.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok()) {
@@ -58,7 +59,7 @@ fn reported(s: &Sandbox, what: &str) -> Record {
 fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
     let s = Sandbox::new();
     let out = s.out().display().to_string();
-    // In the middle of the second round: 8 workloads, 5 arms, and as many discarded trials before them.
+    // In the middle of the second round: 8 workloads and 5 arms, after as many discarded trials.
     killed(&s, &out, 8 * 5 + 8 * 5 + 12);
     let log = fs::read_to_string(s.out().join(LOG)).unwrap();
     let record = reported(&s, &out);
@@ -73,7 +74,7 @@ fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
         let stop = record.stops.iter().find(|stop| stop.workload == workload.id).unwrap();
         assert_eq!(stop.pairs, blocks[&workload.id]);
     }
-    // The report of it is one that people can read.
+    // Its report can be rendered.
     let shown = s.run(&["report", &out, "--full"]);
     let shown = text(&shown.stdout);
     assert!(shown.contains("run was killed"), "{shown}");
@@ -84,7 +85,7 @@ fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
     assert_eq!((whole.partial, &whole.run_id), (false, &record.run_id));
     assert!(whole.elapsed_s > record.elapsed_s);
     assert!(whole.notes.iter().any(|note| note.contains("resumed later")), "{:?}", whole.notes);
-    // What was measured before is in it as it was, and every block once.
+    // The earlier trials are in the record unchanged, and every block occurs once.
     let of = |t: &cryptbench_record::Trial| Some((t.workload.clone(), t.block?, t.arm.clone()));
     let mut seen = std::collections::BTreeSet::new();
     for trial in &whole.trials {
@@ -103,7 +104,7 @@ fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
 }
 
-/// Several places of the user's in one run: what becomes of each when it is killed, resumed, exported and kept.
+/// A run in several of the user's locations: it is killed, resumed, exported and added to the history.
 #[test]
 fn a_killed_run_of_several_places_goes_on_and_is_kept() {
     let s = Sandbox::new();
@@ -117,7 +118,7 @@ fn a_killed_run_of_several_places_goes_on_and_is_kept() {
     let mut args = vec!["run", "--pair", &plain, &named[0], &named[1], "--size", "16MiB"];
     args.extend(["--trial", "35ms", "--budget", "120s", "--trials", "4", "--seed", "7", "--quiet"]);
     args.extend(["--output", &out]);
-    // In the middle of the second round: 8 workloads, 4 arms, and as many discarded trials before them.
+    // In the middle of the second round: 8 workloads and 4 arms, after as many discarded trials.
     killed_as(&s, &out, &args, 8 * 4 + 8 * 4 + 9);
     let done = s.run(&["run", "--resume", &out, "--json", "--quiet"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
@@ -134,7 +135,7 @@ fn a_killed_run_of_several_places_goes_on_and_is_kept() {
     for place in [&plain, &one, &two] {
         assert!(fs::read_dir(place).unwrap().next().is_none(), "{place} is as it was");
     }
-    // Each place is told apart in what other programs read.
+    // Exported files distinguish the locations.
     let csv = s.run(&["report", &out, "--format", "csv", "--table", "cells"]);
     let csv = text(&csv.stdout);
     for id in ids {
@@ -144,7 +145,7 @@ fn a_killed_run_of_several_places_goes_on_and_is_kept() {
     let done = s.run(&["report", &out, "--format", "parquet", "--output", &parquet]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(fs::read(&parquet).unwrap().ends_with(b"PAR1"), "a whole file");
-    // History judges each by its own past.
+    // The history compares each location with its own past.
     let database = s.out().join("history.sqlite").display().to_string();
     for _ in 0..2 {
         let added = s.run(&["history", "add", &out, "--database", &database]);
@@ -173,7 +174,7 @@ fn what_would_not_be_comparable_is_not_gone_on_with() {
     refused(&["run", "--resume", &out, "--budget", "5s"], 2, "cannot be combined with --budget");
     refused(&["run", "--resume", &out, s.target().to_str().unwrap()], 2, "cannot be combined with");
     refused(&["run", "--resume", s.target().to_str().unwrap()], 5, "contains no log");
-    // Another disk than the one that the log tells of.
+    // A different disk from the one in the log.
     let log = s.out().join(LOG);
     let whole = fs::read_to_string(&log).unwrap();
     let other = whole.replace("\"filesystem\":\"", "\"filesystem\":\"other-");
@@ -182,9 +183,9 @@ fn what_would_not_be_comparable_is_not_gone_on_with() {
     let after = fs::read_to_string(&log).unwrap();
     assert!(!after.contains("\"resumed\""), "what is refused did not go on: {after}");
     fs::write(&log, &whole).unwrap();
-    // What a user gives away is not what this run overwrites.
+    // The user allows a different target to be overwritten than this run's.
     refused(&["run", "--resume", &out, "--quiet", "--destroy", "/nowhere"], 3, "/nowhere");
-    // What another user wrote is not run.
+    // A log that another user wrote is not used.
     match chown(&log, Some(12_345), None) {
         Ok(()) => refused(&["run", "--resume", &out], 5, "can be changed by other users"),
         Err(_) => skipped("giving a file away needs root"),
@@ -199,7 +200,7 @@ fn the_newest_run_is_the_last() {
     for _ in 0..2 {
         let done = s.run(&s.tiny(&["--quiet", "--systems", "plain"]));
         assert!(done.status.success(), "{}", text(&done.stderr));
-        // Runs are named after the second in which they begin.
+        // The name of a run is the second in which it starts.
         let second = || UNIX_EPOCH.elapsed().unwrap().as_secs();
         let ended = second();
         wait_until("the next second", || second() > ended);

@@ -1,4 +1,4 @@
-//! A record that cannot go where it was to be is not lost, and nothing of anybody else's is overwritten.
+//! A record that cannot be saved at its destination is not lost, and no file of others is overwritten.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::sandbox::{Sandbox, text};
 use cryptbench_record::Record;
 
-/// Starts a run that goes on until it is ended, and waits until it has checked where its record goes.
+/// Starts a run that does not end by itself, and waits until it has checked the destination of its record.
 fn started(command: &mut Command, s: &Sandbox) -> Child {
     let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The scratch file is made after the output directory was checked.
+    // The scratch file is created after the check of the output directory.
     for _ in 0..600 {
         if fs::read_dir(s.target()).unwrap().next().is_some() {
             return run;
@@ -22,7 +22,7 @@ fn started(command: &mut Command, s: &Sandbox) -> Child {
     panic!("no scratch file within 30 s: {said}");
 }
 
-/// The arguments of a run into `out`.
+/// The arguments of a run whose record goes to `out`.
 fn into<'a>(s: &'a Sandbox, out: &'a str) -> Vec<&'a str> {
     s.tiny(&["--output", out, "--cipher", "aes-256-xts", "--data-unit", "4096"])
 }
@@ -54,10 +54,10 @@ fn a_record_that_can_be_written_nowhere_is_printed() {
     let s = Sandbox::new();
     let out = s.out().display().to_string();
     let mut command = s.command(&into(&s, &out));
-    // Directories in which not even root can make one.
+    // Not even root can create a directory in these.
     command.env("HOME", "/proc/none").env("TMPDIR", "/proc/none").env_remove("XDG_DATA_HOME");
     let run = started(&mut command, &s);
-    // The log of trials may come to lie in it at this very moment.
+    // The log of trials may be created in it at the same moment.
     while s.out().exists() {
         let _ = fs::remove_dir_all(s.out());
     }

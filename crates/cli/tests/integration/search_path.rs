@@ -1,4 +1,4 @@
-//! No program is started from the directory that somebody works in, whatever the search path says.
+//! No program is started from the current directory, whatever the search path contains.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// Programs that this one calls, and some that others call.
+/// Programs that cryptbench calls, and some that those call.
 const CALLED: &[&str] = &[
     "bindfs",
     "blkid",
@@ -56,7 +56,7 @@ const CALLED: &[&str] = &[
     "zfs",
 ];
 
-/// Search paths that lead to the current directory, or below it, by a careless part.
+/// Search paths that lead to or below the current directory because of a careless entry.
 const PATHS: &[Option<&str>] = &[
     None,
     Some(""),
@@ -68,7 +68,7 @@ const PATHS: &[Option<&str>] = &[
     Some("./bin:../target:/usr/bin"),
 ];
 
-/// A directory of a stranger's in which every program leaves a mark that it ran.
+/// A directory of another user. Every program in it leaves a mark when it is run.
 struct Trap {
     sandbox: Sandbox,
 }
@@ -95,7 +95,7 @@ impl Trap {
         self.sandbox.out().join("marks")
     }
 
-    /// Runs with that search path; what the trap caught, and how it went.
+    /// Runs with this search path. Returns the programs of the trap that were run, and the result.
     fn run(&self, path: Option<&str>, args: &str) -> (Vec<String>, Output) {
         let words: Vec<&str> = args.split(' ').collect();
         let mut command = self.sandbox.command(&words);
@@ -112,7 +112,7 @@ impl Trap {
 }
 
 impl Trap {
-    /// Runs with that search path: nothing of the trap is started, and it succeeds if it must.
+    /// Runs with this search path: no program of the trap may be started, and if `works`, it must succeed.
     fn tried(&self, path: Option<&str>, args: &str, works: bool) {
         let (ran, done) = self.run(path, args);
         assert!(ran.is_empty(), "PATH={path:?} {args}: {}", ran.join(" "));
@@ -143,7 +143,7 @@ fn can_mount() -> bool {
     can
 }
 
-/// Runs and volumes with that search path; each path is a test of its own, as they take long.
+/// Runs and volumes with this search path. Each path is a separate test, because each takes long.
 fn runs_and_volumes_start_nothing(path: Option<&str>) {
     let (trap, root) = (Trap::new(), can_mount());
     let tiny = "run --size 16MiB --trial 10ms --max-pairs 6 --budget 60s --profile ../tiny.toml";
@@ -182,7 +182,7 @@ fn runs_and_volumes_start_nothing_there_if_a_part_is_relative() {
     runs_and_volumes_start_nothing(Some("bin"));
 }
 
-/// The browser is opened by a program, too.
+/// The browser is also started by a program.
 #[test]
 fn the_browser_is_not_opened_by_a_program_of_the_current_directory() {
     let trap = Trap::new();
@@ -197,7 +197,8 @@ fn the_browser_is_not_opened_by_a_program_of_the_current_directory() {
     for _ in 0..2 {
         std::io::BufRead::read_line(&mut out, &mut line).unwrap();
     }
-    // It ends once it has started what opens the page; the script would leave its mark soon after.
+    // The server starts the program that opens the page, and is then stopped. The trap's script would leave its
+    // mark shortly afterwards.
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
     child.wait().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(200));

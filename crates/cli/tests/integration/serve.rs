@@ -1,4 +1,4 @@
-//! `cryptbench serve` with real runs, without a browser: what becomes of a run when its server goes.
+//! `cryptbench serve` with real runs but without a browser: what happens to a run when its server ends.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use crate::page::Serving;
 use crate::sandbox::Sandbox;
 use cryptbench_record::{Record, StopReason, WorkloadStop};
 
-/// Longest time that anything is waited for; nothing is asserted about how long it takes.
+/// Maximum time to wait for anything. The tests do not check how long it takes.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn start(s: &Sandbox, serving: &Serving, seconds: u32) {
@@ -19,7 +19,7 @@ fn start(s: &Sandbox, serving: &Serving, seconds: u32) {
     assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
 }
 
-/// Waits until `found` gives something.
+/// Waits until `found` returns a value.
 fn wait<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -31,7 +31,7 @@ fn wait<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
     }
 }
 
-/// The run measures: its scratch file is there.
+/// Waits until the run measures, which is when its scratch file exists.
 fn measures(s: &Sandbox) {
     wait("the scratch file", || {
         std::fs::read_dir(s.target())
@@ -44,7 +44,7 @@ fn measures(s: &Sandbox) {
 fn record(s: &Sandbox) -> Option<Record> {
     let runs: PathBuf = s.out().with_file_name("home").join(".local/share/cryptbench/runs");
     let run = std::fs::read_dir(runs).ok()?.flatten().next()?;
-    // The page is the last that a run writes.
+    // The page is the last file that a run writes.
     let page = run.path().join("report.html");
     page.metadata().ok().filter(|m| m.len() > 0)?;
     cryptbench_record::read(&run.path()).ok()
@@ -57,7 +57,7 @@ fn ctrl_c_of_the_server_ends_the_run_in_good_order() {
     start(&s, &serving, 600);
     measures(&s);
     assert_eq!(serving.interrupt(), Some(0));
-    // The server has waited: everything is there and everything is gone.
+    // The server has waited for the run, which has saved everything and cleaned up.
     assert!(s.left_behind().is_empty(), "{:?}", s.left_behind());
     if let Some(record) = record(&s) {
         assert!(record.partial);
@@ -71,9 +71,9 @@ fn a_run_goes_on_when_its_server_is_killed() {
     start(&s, &serving, 26);
     measures(&s);
     serving.kill();
-    // Nobody reads any more what it tells; it ends as if somebody did.
+    // Nobody reads its events any more; it ends as usual nevertheless.
     let record = wait("the record", || record(&s));
-    // Its budget may end before a busy machine has measured all.
+    // On a busy machine, the budget may end before everything is measured.
     let stopped = |stop: &WorkloadStop| stop.reason == StopReason::Interrupted;
     assert!(!record.stops.is_empty() && !record.stops.iter().any(stopped), "{:?}", record.stops);
     assert!(!record.trials.is_empty());
@@ -88,7 +88,7 @@ fn a_port_that_is_taken_is_refused_or_another_is_chosen() {
     let second = s.run(&["serve", "--port", &port]);
     assert_eq!(second.status.code(), Some(2));
     assert!(crate::sandbox::text(&second.stderr).contains("--port"));
-    // Without --port another one is taken.
+    // Without --port a different one is chosen.
     let other = Serving::new(&s);
     assert_ne!(other.address, serving.address);
     assert_eq!(serving.interrupt(), Some(0));

@@ -1,5 +1,5 @@
-//! The local page in a real browser: a run is started, watched, cancelled, compared; with the keyboard alone; by two
-//! pages at once; and axe-core looks at each view.
+//! The local page in a real browser: a run is started, watched, cancelled and compared, with the keyboard alone,
+//! and from two pages at the same time. axe-core checks each view.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -12,22 +12,22 @@ use crate::page::{ANSWER, ESTIMATES, PHASE, Stage, axe, small, start};
 use crate::sandbox::{nightly, skipped};
 use serde_json::Value;
 
-/// Where screenshots go, if somebody wants to look at them.
+/// The directory for screenshots, if the developer asked for them.
 fn shots() -> Option<PathBuf> {
     std::env::var_os("CRYPTBENCH_SCREENSHOTS").map(PathBuf::from)
 }
 
-/// What reaches beyond a window of this width, which a browser widens for what does not fit.
+/// The elements that extend beyond a window of this width. A browser widens the page for them.
 const BEYOND: &str = "[...document.querySelectorAll('body *')]
     .filter((e) => e.getBoundingClientRect().right > WIDTH)
     .map((e) => `${e.tagName} ${e.id} ${e.getAttribute('class')}`).join(', ')";
 
-/// The view as it is at both widths and in both schemes: pictures if asked for, nothing wider than the window, and
-/// what axe-core finds.
+/// Checks the view at both widths and in both colour schemes: nothing is wider than the window, and axe-core finds
+/// nothing. Saves screenshots if asked for.
 fn look(tab: &mut Tab, name: &str, axe: Option<&str>) {
     for (width, height) in [(1280, 800), (390, 800)] {
         for scheme in ["light", "dark"] {
-            // Width and scheme hardly hang together: each is looked at once where there is little time.
+            // Width and scheme are almost independent, so if there is little time, each is only checked once.
             if !nightly() && (width == 1280) != (scheme == "light") {
                 continue;
             }
@@ -74,7 +74,7 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
     tab.wait("document.querySelector('#plan dl') !== null");
     assert!(tab.text("document.getElementById('plan').innerText").contains("Would write"));
     assert!(s.left_behind().is_empty(), "a plan writes nothing");
-    // The disk of the directory can be chosen.
+    // The disk of the directory can be selected.
     let disks = tab.eval("document.querySelectorAll('#mounted option').length");
     assert!(disks.as_u64() > Some(0), "{disks}");
     look(&mut tab, "new", axe);
@@ -83,14 +83,14 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
     // A second page sees the run that the first one starts, and both agree at the end.
     let mut other = stage.open();
     other.eval("location.hash = '#live'");
-    // Few arms, so that there are three repeats on a busy machine, too: before them there are no estimates.
+    // With few arms, there are three repetitions even on a busy machine; estimates are shown only from then on.
     click(&mut tab, "builtin-only");
     start(&mut tab, &s.target(), 30);
     tab.wait(ESTIMATES);
     other.wait(ESTIMATES);
     look(&mut tab, "live", axe);
 
-    // Reloaded in the middle, it knows what was before.
+    // After a reload in the middle, it still has the earlier events.
     tab.reload();
     tab.wait(ESTIMATES);
     tab.wait(ANSWER);
@@ -103,7 +103,7 @@ fn a_run_is_watched_to_its_end_and_can_be_read_by_everybody() {
     tab.wait(ANSWER);
     assert_eq!(tab.text(seen), other.text(seen), "after a reload, too");
 
-    // Its report, in an origin of its own.
+    // The report of the run, in a separate origin.
     let report = tab.text("document.querySelector('#result a[href$=\"report.html\"]').href");
     for page in [&mut tab, &mut other] {
         assert!(page.complaints().is_empty(), "{:?}", page.complaints());
@@ -129,7 +129,7 @@ fn a_run_is_cancelled_and_two_are_compared() {
     start(&mut tab, &s.target(), 90);
     tab.wait(ESTIMATES);
 
-    // In another view the run is told of, and what would disturb it is not offered.
+    // Other views mention the run, and do not offer anything that would disturb it.
     tab.eval("location.hash = '#runs'");
     let list = "document.getElementById('runs').innerText";
     tab.wait(&format!("{list}.includes('when the run has finished')"));
@@ -157,13 +157,13 @@ fn a_run_is_cancelled_and_two_are_compared() {
     click(&mut tab, "compare");
     tab.wait("document.querySelectorAll('#comparison tbody tr').length > 0");
     look(&mut tab, "compare", axe.as_deref());
-    // The answer comes first, and the runs are told by their dates, not by identifiers.
+    // The answer comes first, and the runs are identified by their dates.
     let headline = tab.text("document.querySelector('#comparison > .headline').textContent");
     assert!(headline.starts_with("B") || headline.starts_with("A and B"), "{headline}");
     let two = tab.text("document.getElementById('comparing').textContent");
     assert!(two.starts_with("A, the baseline: ") && !two.contains("-"), "{two}");
     assert_eq!(tab.eval("document.getElementById('start').disabled"), false);
-    // Every download that is offered is one.
+    // Every offered download works.
     tab.eval("history.back()");
     tab.wait("!document.getElementById('view-runs').hidden");
     let sizes = tab.eval(
@@ -206,7 +206,7 @@ fn a_pair_and_an_emulated_run_are_planned_and_a_wrong_value_is_said_at_its_field
         assert_eq!(tab.text("document.activeElement.id"), id);
         set(&mut tab, "encrypted", beside.to_str().unwrap());
     }
-    // The reason is that of a terminal, and the field is called as here.
+    // The reason is the same as in a terminal, and the field has the name used on the page.
     let said = tab.text("document.getElementById('wrong').textContent");
     let terminal = s.run(&["run", "--budget", "soon"]);
     let reason = said.strip_prefix("Time budget: ").expect(&said);
@@ -243,7 +243,7 @@ fn a_run_is_renamed_and_deleted_once_that_is_confirmed() {
     tab.wait(&format!("{link} !== null"));
     tab.eval(&format!("{link}.click()"));
     tab.wait("document.querySelector('#run-answer .answer table') !== null");
-    // The answer comes first, in the words of the terminal.
+    // The answer comes first, in the same words as in a terminal.
     let headline = tab.text("document.querySelector('#run-answer .headline').textContent");
     let terminal = crate::sandbox::text(&s.run(&["report", "last"]).stdout);
     let flat = terminal.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -265,7 +265,7 @@ fn a_run_is_renamed_and_deleted_once_that_is_confirmed() {
     assert!(s.run(&["history", "add", run.to_str().unwrap()]).status.success());
     assert!(crate::sandbox::text(&s.run(&["history", "list"]).stdout).contains("laptop"));
 
-    // What settles an open question fills the form.
+    // A suggestion that would answer an open question fills in the form.
     let filled = tab.eval(
         "import('./js/form.js').then(({ askedBy, fill }) => {
             fill(askedBy(\"cryptbench run '/tmp/a b' --systems builtin --budget 7m\"));
@@ -306,7 +306,7 @@ fn the_keyboard_suffices() {
     tab.type_in("no time");
     reach(&mut tab, "start");
     tab.press("Enter", false);
-    // What is wrong is said, and the focus is where it can be mended.
+    // The page says what is wrong, and focuses the field in which it can be corrected.
     tab.wait("document.getElementById('problem').textContent !== ''");
     assert_eq!(tab.text("document.activeElement.id"), "budget");
     tab.eval("document.activeElement.select()");
@@ -329,7 +329,7 @@ fn the_keyboard_suffices() {
     assert!(refused.is_empty(), "{refused:?}");
 }
 
-/// Presses the tabulator until the focus is on an element; each stop on the way can be seen.
+/// Presses Tab until the element has the focus. Every element on the way must be visible.
 fn reach(tab: &mut Tab, id: &str) {
     for _ in 0..120 {
         if tab.text("document.activeElement.id") == id {
@@ -384,7 +384,7 @@ fn what_would_be_overwritten_has_to_be_named_twice() {
     assert!(refused.is_empty(), "{refused:?}");
 }
 
-/// A server of somebody else's: its address, and the requests that reached it.
+/// A server of another user: its address, and the requests that it received.
 fn stranger() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/", listener.local_addr().unwrap());
@@ -393,7 +393,7 @@ fn stranger() -> (String, Arc<Mutex<Vec<String>>>) {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let hears = Arc::clone(&hears);
-            // Each on its own: browsers also open connections on which they send nothing.
+            // Each connection in its own thread, because browsers also open connections on which they send nothing.
             std::thread::spawn(move || {
                 let mut head = [0; 8192];
                 let n = stream.read(&mut head).unwrap_or(0);
@@ -462,19 +462,20 @@ fn a_strangers_run_does_not_learn_the_address_of_the_page() {
     let link = "document.querySelector('#runs a[href$=\"report.html\"]')";
     tab.wait(&format!("{link} !== null"));
     assert!(tab.text("document.getElementById('runs').innerText").contains("onerror="));
-    // Opened as a person does, but in this tab, so that it can be looked at; not while the browser goes there.
+    // Opened as a user would, but in this tab, so that it can be checked, and after a delay, so that the call
+    // returns first.
     tab.eval(&format!("{link}.target = ''; setTimeout(() => {link}.click(), 200); 0"));
     std::thread::sleep(Duration::from_secs(4));
     assert_eq!(*heard.lock().unwrap(), [""; 0]);
     tab.wait("location.hash === '' && document.querySelector('h1') !== null");
-    // Time in which a script could tell, if it took longer to come here.
+    // Time for a script to send something, if loading took longer.
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(*heard.lock().unwrap(), [""; 0]);
     let shown = tab.text("document.body.innerText");
     assert!(shown.contains("Details") && shown.contains("onerror="), "{shown:.2000}");
     assert_eq!(tab.text("window.origin"), "null");
 
-    // Were there a script after all, it would find the token nowhere.
+    // If a script ran after all, it could not find the token anywhere.
     let token = stage.serving.address.trim_end_matches('/').rsplit('/').next().unwrap();
     let knows = tab.text(
         "JSON.stringify([location.href, document.URL, document.baseURI, document.referrer, window.name,
@@ -482,7 +483,7 @@ fn a_strangers_run_does_not_learn_the_address_of_the_page() {
             window.navigation ? navigation.entries().map((e) => e.url) : []])",
     );
     assert!(knows.contains("/report/") && !knows.contains(token), "{knows}");
-    // And the stranger would have heard.
+    // The other server would have received the request.
     tab.eval(&format!("setTimeout(() => {{ {} }}, 200); 0", tells("control")));
     let begun = Instant::now();
     while heard.lock().unwrap().is_empty() {
@@ -501,7 +502,7 @@ fn a_run_that_fails_says_why() {
     let Some(stage) = Stage::new() else { return };
     let s = &stage.s;
     let mut tab = stage.open();
-    // Something else lies where runs are kept, which no plan sees.
+    // There is a file in place of the directory of runs, which a plan does not notice.
     let data = s.out().with_file_name("home").join(".local/share/cryptbench");
     std::fs::create_dir_all(&data).unwrap();
     std::fs::write(data.join("runs"), "").unwrap();
@@ -512,7 +513,7 @@ fn a_run_that_fails_says_why() {
     let axe = axe_script();
     look(&mut tab, "failed", axe.as_deref());
 
-    // What is not there is refused at its field, before anything is started.
+    // A missing directory is refused at its field before anything is started.
     let gone = s.out().join("no-such-directory/deeper");
     tab.eval("location.hash = '#new'");
     small(&mut tab, &gone, 26);
@@ -522,7 +523,7 @@ fn a_run_that_fails_says_why() {
     let said = tab.text("document.getElementById('wrong').textContent");
     assert!(said.contains("no-such-directory"), "{said}");
 
-    // A file where a directory was asked for is refused at its field, in words.
+    // A file in place of a directory is refused at its field, with a reason.
     let file = s.out().join("file");
     std::fs::write(&file, "precious").unwrap();
     small(&mut tab, &file, 26);
@@ -541,7 +542,7 @@ fn a_page_whose_server_is_gone_says_so_and_what_to_do() {
     let mut tab = stage.open();
     let axe = axe_script();
 
-    // An address of an earlier start.
+    // An address from an earlier start of the server.
     let token = stage.serving.address.trim_end_matches('/').rsplit('/').next().unwrap().to_owned();
     let mut old = stage.browser.tab();
     old.goto(&stage.serving.address.replace(&token, &"0".repeat(token.len())));
@@ -553,8 +554,8 @@ fn a_page_whose_server_is_gone_says_so_and_what_to_do() {
     let banner = "document.getElementById('connection').innerText";
     tab.wait(&format!("{banner}.includes('does not respond')"));
     look(&mut tab, "lost", axe.as_deref());
-    // Another one has its port, with an address of its own: it refuses, as each server does.
-    // A process that another test has just forked may hold the old one's socket for a moment.
+    // A new server has its port but a different address, and refuses the old one, as every server does.
+    // A process that another test has just forked may hold the old server's socket for a moment.
     let until = Instant::now() + Duration::from_secs(5);
     let other = loop {
         match TcpListener::bind(("127.0.0.1", port)) {

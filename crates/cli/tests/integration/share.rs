@@ -1,4 +1,4 @@
-//! `cryptbench report --share`: a record without what names its owner, whose figures are the same.
+//! `cryptbench report --share`: a record without anything that identifies its owner, with the same figures.
 
 use std::fs;
 use std::path::Path;
@@ -26,13 +26,13 @@ fn a_shared_record_names_nobody_and_has_the_same_figures() {
     for name in ["0a1b2c3d", &record.run_id, &record.started, "/dev/", "/home/"] {
         assert!(!sent.contains(name), "{name} is in it");
     }
-    // As a word of its own: `planned` may be in it.
+    // Only as a separate word, because `planned` contains it.
     let mut words = sent.split(|c: char| !c.is_alphanumeric());
     assert!(!words.any(|word| word.eq_ignore_ascii_case("ann")), "the name is in it");
     let figures = |name: &str| {
         let done = sandbox.run(&["report", name, "--format", "csv", "--table", "cells"]);
         assert!(done.status.success(), "{name}: {}", text(&done.stderr));
-        // Without the columns that name the run and its start.
+        // Without the columns for the run's name and start.
         let table = text(&done.stdout);
         table.replace(&record.run_id, "shared").replace(&record.started, &record.started[..10])
     };

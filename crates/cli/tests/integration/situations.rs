@@ -1,4 +1,4 @@
-//! Situations from public reports in which a run once failed, or said something else than what was so.
+//! Situations from public reports in which a run once failed or printed something wrong.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::sandbox::disk::{Loop, Mount};
 use crate::sandbox::waiting::wait_for_trials;
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// `--profile atto` has requests of 512 bytes, which no such disk can do.
+/// `--profile atto` contains requests of 512 bytes, which such a disk does not support.
 #[test]
 fn cells_below_the_sectors_of_a_disk_are_left_out_and_named() {
     let s = Sandbox::new();
@@ -45,7 +45,7 @@ fn cells_below_the_sectors_of_a_disk_are_left_out_and_named() {
     assert!(said.is_some(), "{:?}", record.notes);
 }
 
-/// Control groups with limits for this test; `None` where no group can be made.
+/// Control groups with limits for this test; `None` if no group can be created.
 struct Limited(Vec<PathBuf>);
 
 impl Limited {

@@ -1,5 +1,5 @@
-//! axe-core (Deque Systems, MPL-2.0), which finds faults of accessibility: fetched by npm, checked, kept below the
-//! target directory, never part of the repository.
+//! axe-core (Deque Systems, MPL-2.0), which finds accessibility problems. npm downloads it; it is verified and
+//! stored below the target directory, and is never part of the repository.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use super::devtools::Tab;
 
 const PACKAGE: &str = "axe-core";
 const VERSION: &str = "4.14.1";
-/// SHA-512 of the package as published, which npm gives in base64 as `dist.integrity`.
+/// SHA-512 of the published package; npm prints it in base64 as `dist.integrity`.
 const SHA512: &str = "1477dafa598d8d065f273d6af302aa203c02e83131707b7fa648cd41bd3d6b734\
     f8c22a0dab86ee6a6f64b8afbe804b214d36db85a2826965edfb3a0b9d546b5";
 
-/// The script, or why there is none.
+/// The script, or the reason why it is missing.
 pub fn script() -> Result<String, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Tests run at once, each in a process of its own, and one of them fetches.
+    // Tests run concurrently in separate processes, and only one of them downloads it.
     let one = File::create(directory.join(format!("{PACKAGE}.lock"))).map_err(|e| e.to_string())?;
     one.lock().map_err(|e| e.to_string())?;
     let package = directory.join(format!("{PACKAGE}-{VERSION}.tgz"));
@@ -54,7 +54,7 @@ fn is_ours(package: &PathBuf) -> bool {
     package.exists() && sum.is_ok_and(|sum| sum.stdout.starts_with(SHA512.as_bytes()))
 }
 
-/// Serious and critical faults of the page as it is now, in words.
+/// Describes the serious and critical problems of the page in its current state.
 pub fn faults(tab: &mut Tab, script: &str) -> Vec<String> {
     tab.eval(&format!("{script}; typeof axe"));
     let found = tab.eval(

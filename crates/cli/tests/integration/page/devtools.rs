@@ -1,5 +1,5 @@
-//! Chromium, driven by the DevTools protocol (chromedevtools.github.io/devtools-protocol) over a pipe: messages of JSON
-//! that end with a zero byte, commands on descriptor 3 and answers on descriptor 4.
+//! Controls Chromium with the DevTools protocol (chromedevtools.github.io/devtools-protocol) over pipes: JSON
+//! messages that end with a zero byte, commands on descriptor 3 and answers on descriptor 4.
 
 use std::cell::RefCell;
 use std::fs;
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Longest time that anything is waited for; nothing is asserted about how long it takes.
+/// Maximum time to wait for anything. The tests do not check how long it takes.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A browser of its own, with a profile that is gone afterwards.
+/// A separate browser with a temporary profile.
 pub struct Browser {
     wire: Rc<RefCell<Wire>>,
     _profile: tempfile::TempDir,
@@ -26,7 +26,7 @@ struct Wire {
     commands: ChildStdin,
     messages: Receiver<Value>,
     last: u64,
-    /// What the pages' consoles showed: session and words.
+    /// Messages on the pages' consoles: session and text.
     complaints: Vec<(String, String)>,
 }
 
@@ -71,7 +71,7 @@ impl Browser {
 
     pub fn tab(&self) -> Tab {
         let mut wire = self.wire.borrow_mut();
-        // A window of its own: the page behind another one is hidden, and listens no more.
+        // A separate window: a page behind another one is hidden and stops listening.
         let asked = json!({ "url": "about:blank", "newWindow": true });
         let target = wire.call(None, "Target.createTarget", &asked);
         let about = json!({ "targetId": target["targetId"], "flatten": true });
@@ -160,7 +160,7 @@ impl Tab {
         self.wait("window.before === undefined && document.readyState === 'complete'");
     }
 
-    /// The value of an expression; what it promises is awaited.
+    /// The value of an expression. If it is a promise, waits for the result.
     pub fn eval(&mut self, script: &str) -> Value {
         let asked = json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", &asked);
@@ -188,7 +188,7 @@ impl Tab {
         }
     }
 
-    /// As [`eval`](Self::eval), and null while the page is being exchanged for another.
+    /// Like [`eval`](Self::eval), but null while another page is being loaded.
     fn probe(&mut self, script: &str) -> Value {
         let guarded = format!("(() => {{ try {{ return {script} }} catch {{ return null }} }})()");
         let asked = json!({ "expression": guarded, "returnByValue": true });
@@ -217,7 +217,7 @@ impl Tab {
         }
     }
 
-    /// Types into what has the focus.
+    /// Types text into the focused element.
     pub fn type_in(&mut self, text: &str) {
         self.call("Input.insertText", &json!({ "text": text }));
     }
@@ -234,20 +234,20 @@ impl Tab {
         self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
-    /// As on paper (`print`), or as usual (empty).
+    /// Shows the page as printed (`print`) or as usual (empty).
     pub fn media(&mut self, media: &str) {
         self.call("Emulation.setEmulatedMedia", &json!({ "media": media }));
     }
 
-    /// The whole page as PNG.
+    /// Saves the whole page as PNG.
     pub fn screenshot(&mut self, path: &Path) {
         let shot = self.call("Page.captureScreenshot", &json!({ "captureBeyondViewport": true }));
         fs::write(path, base64(shot["data"].as_str().unwrap())).unwrap();
     }
 
-    /// What the console showed of errors and warnings.
+    /// The errors and warnings on the console.
     pub fn complaints(&mut self) -> Vec<String> {
-        // An answer comes after all that was told before it.
+        // The answer to a command arrives after all earlier messages.
         self.call("Runtime.evaluate", &json!({ "expression": "0" }));
         let wire = self.wire.borrow();
         let own = wire.complaints.iter().filter(|(session, _)| *session == self.session);
@@ -255,7 +255,7 @@ impl Tab {
     }
 }
 
-/// Bytes of their base64 form (RFC 4648, section 4).
+/// Decodes base64 (RFC 4648, section 4).
 fn base64(text: &str) -> Vec<u8> {
     let value = |c: u8| match c {
         b'A'..=b'Z' => c - b'A',

@@ -1,4 +1,4 @@
-//! The local page in a real browser: what the tests of it share.
+//! The local page in a real browser: code that its tests share.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod axe;
@@ -16,7 +16,7 @@ use devtools::{Browser, Tab};
 
 pub const CHROMIUM: &str = "/usr/bin/chromium";
 
-/// `cryptbench serve` in a sandbox, ended when dropped.
+/// `cryptbench serve` in a sandbox; stopped when dropped.
 pub struct Serving {
     child: Child,
     pub address: String,
@@ -24,19 +24,20 @@ pub struct Serving {
 
 impl Serving {
     pub fn new(sandbox: &Sandbox) -> Self {
-        // A port that no other test asks for: on the usual one, another server may follow this one.
+        // A port that no other test uses. On the default port, the server of another test might start after this
+        // one.
         let free = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
         let arguments = ["serve", "--port", &free.to_string()];
         let mut child = sandbox.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let first = lines.next().unwrap().unwrap();
         let address = first.strip_prefix("The page is at ").expect(&first).to_owned();
-        // Read on, so that it is never kept waiting.
+        // Reads the rest of its output, so that the server never blocks.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, address }
     }
 
-    /// What the server answers to this being sent.
+    /// The server's answer to a POST request.
     pub fn post(&self, path: &str, body: &serde_json::Value) -> String {
         let address = self.address.strip_prefix("http://").unwrap().trim_end_matches('/');
         let (host, token) = address.split_once('/').unwrap();
@@ -54,13 +55,13 @@ impl Serving {
         answer
     }
 
-    /// As a crash ends it: at once, without a word to the run.
+    /// Kills it as a crash would: immediately and without notifying the run.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Ctrl-C, and the code with which it then ends.
+    /// Presses Ctrl-C, and returns the exit code.
     pub fn interrupt(&mut self) -> Option<i32> {
         let pid = Pid::from_raw(self.child.id() as i32).unwrap();
         kill_process(pid, Signal::INT).unwrap();
@@ -76,23 +77,24 @@ impl Drop for Serving {
     }
 }
 
-/// Why there can be no browser test here. Started, not looked for: some systems have a script there that asks for a package.
+/// Why the browser tests cannot run here. The browser is actually started, because some systems have a script with
+/// this name that only asks to install a package.
 pub fn missing() -> Option<&'static str> {
     let started = Command::new(CHROMIUM).arg("--version").stderr(Stdio::null()).output();
     let is_there = started.is_ok_and(|done| done.status.success() && !done.stdout.is_empty());
     (!is_there).then_some("no /usr/bin/chromium that starts (apt install chromium)")
 }
 
-/// What a test of the page works with.
+/// Everything that a test of the page needs.
 pub struct Stage {
-    // In the order in which they end.
+    // Dropped in this order.
     pub browser: Browser,
     pub serving: Serving,
     pub s: Sandbox,
 }
 
 impl Stage {
-    /// None, and the test says why, where there is no browser.
+    /// If there is no browser, prints the reason and returns `None`.
     pub fn new() -> Option<Self> {
         if let Some(why) = missing() {
             skipped(why);
@@ -117,7 +119,7 @@ pub fn open(browser: &Browser, serving: &Serving) -> Tab {
     tab
 }
 
-/// Fills the form for a run of `seconds` that is as small as one can be.
+/// Fills in the form for the smallest possible run of `seconds`.
 pub fn small(tab: &mut Tab, target: &Path, seconds: u32) {
     tab.eval(&format!(
         "document.getElementById('directory').value = {};
@@ -134,9 +136,9 @@ pub fn start(tab: &mut Tab, target: &Path, seconds: u32) {
     tab.wait("location.hash === '#live'");
 }
 
-/// What the page says of the run.
+/// The phase of the run that the page shows.
 pub const PHASE: &str = "document.getElementById('phase').textContent";
-/// The run has ended, and its answer is there.
+/// Whether the run has ended and its answer is shown.
 pub const ANSWER: &str = "document.querySelector('#result .answer') !== null";
-/// Estimates are shown.
+/// Whether estimates are shown.
 pub const ESTIMATES: &str = "document.querySelectorAll('#table .strip').length > 0";

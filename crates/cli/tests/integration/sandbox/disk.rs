@@ -1,4 +1,4 @@
-//! Disks made of files: loop devices, mounts and swap that go away with their values.
+//! Disks made from files: loop devices, mounts and swap that are removed when dropped.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -7,15 +7,15 @@ use std::process::{Command, Stdio};
 
 use super::{skipped, text};
 
-/// Runs a program of the system and says whether it went well.
+/// Runs a program of the system and returns whether it succeeded.
 pub fn did(program: &str, args: &[&str]) -> bool {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// A directory in memory for images, so that each loop device over one has counters of its own; elsewhere where there
-/// is none.
+/// A directory in memory for images, so that each loop device over an image has separate counters. If there is
+/// none, a directory elsewhere.
 pub fn images() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -26,7 +26,8 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Over a new image of zeros; `None`, said as skipped, where there are no loop devices.
+    /// A loop device over a new image of zeros. If there are no loop devices, prints that the test is skipped and
+    /// returns `None`.
     pub fn new(directory: &Path, name: &str, mib: u64) -> Option<Self> {
         let image = directory.join(name);
         fs::File::create(&image).unwrap().set_len(mib << 20).unwrap();
@@ -60,7 +61,7 @@ impl Loop {
         Path::new(&self.device)
     }
 
-    /// Of all that is on it.
+    /// The hash of its whole content.
     pub fn hash(&self) -> u64 {
         hash(&fs::read(self.path()).unwrap())
     }
@@ -93,7 +94,7 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// `mount ARGS POINT`, where `point` is made.
+    /// Runs `mount ARGS POINT`; creates `point`.
     pub fn new(args: &[&str], point: &Path) -> Option<Self> {
         fs::create_dir_all(point).unwrap();
         let mut words = args.to_vec();
@@ -106,7 +107,7 @@ impl Mount {
         Some(Self { point: point.to_owned() })
     }
 
-    /// What is mounted there already.
+    /// Takes responsibility for an existing mount.
     pub fn at(point: &Path) -> Self {
         Self { point: point.to_owned() }
     }

@@ -1,4 +1,4 @@
-//! A place of its own for each test: a target directory, and a home that nobody else uses.
+//! A separate environment for each test: a target directory, and a home directory that no other test uses.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod disk;
@@ -11,13 +11,14 @@ use std::process::{Command, Output, Stdio};
 use cryptbench_record::Record;
 
 pub struct Sandbox {
-    /// Goes before the directory that it is mounted in.
+    /// Unmounted before the directory in which it is mounted is removed.
     small: Option<disk::Mount>,
     dir: tempfile::TempDir,
     profile: String,
 }
 
-/// One workload each way: eight, as the profile quick has, take four times as long and show little more.
+/// One workload per direction. The eight workloads of the profile quick take four times as long and test little
+/// more.
 const PROFILE: &str = r#"
 name = "tiny"
 description = "One workload each way."
@@ -52,8 +53,8 @@ impl Sandbox {
         Self { small: None, dir, profile: profile.display().to_string() }
     }
 
-    /// For systems that make containers, which take and fill a part of what is free, up to half a gigabyte: the target is
-    /// an ext4 of its own with little in it, where this user may mount one.
+    /// For systems that create containers and fill a part of the free space, up to half a gigabyte. If this user
+    /// may mount, the target is a separate, small ext4.
     pub fn with_little_room() -> Self {
         let mut sandbox = Self::new();
         let image = sandbox.dir.path().join("image");
@@ -69,12 +70,12 @@ impl Sandbox {
         sandbox
     }
 
-    /// The directory that is measured.
+    /// The directory in which runs measure.
     pub fn target(&self) -> PathBuf {
         self.dir.path().join("target")
     }
 
-    /// The file of a profile with one workload each way.
+    /// The file of a profile with one workload per direction.
     pub fn profile(&self) -> &str {
         &self.profile
     }
@@ -83,7 +84,7 @@ impl Sandbox {
         self.dir.path().join("out")
     }
 
-    /// `cryptbench` with these arguments, its journals and records within the sandbox.
+    /// `cryptbench` with these arguments. Its journals and records stay in the sandbox.
     pub fn command(&self, args: &[&str]) -> Command {
         let home = self.dir.path().join("home");
         let mut command = Command::new(env!("CARGO_BIN_EXE_cryptbench"));
@@ -91,7 +92,7 @@ impl Sandbox {
             .args(args)
             .env("HOME", &home)
             .env("TMPDIR", &home)
-            // Not left to the default, which for root is no place in a home.
+            // Set explicitly, because root's default is not in its home directory.
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env_remove("XDG_DATA_HOME")
             .env_remove("CRYPTBENCH_CPU")
@@ -106,7 +107,7 @@ impl Sandbox {
         self.command(args).output().unwrap()
     }
 
-    /// A command that is refused, for a snapshot: its arguments, exit code and message.
+    /// For a snapshot of a refused command: its arguments, exit code and message.
     pub fn refused(&self, args: &[&str]) -> String {
         let done = self.run(args);
         assert_eq!(text(&done.stdout), "", "{args:?}");
@@ -115,12 +116,12 @@ impl Sandbox {
         self.without_place(&said)
     }
 
-    /// What was said, for a snapshot: without the place of the sandbox.
+    /// For a snapshot: the output without the path of the sandbox.
     pub fn without_place(&self, said: &str) -> String {
         said.replace(&self.dir.path().display().to_string(), "SANDBOX")
     }
 
-    /// Puts `record` where the user's runs are.
+    /// Copies `record` to the user's runs.
     pub fn keep_run(&self, record: &Path) {
         let run = cryptbench_record::read(record).unwrap().run_id;
         let place = self.dir.path().join("home/.local/share/cryptbench/runs").join(run);
@@ -128,8 +129,8 @@ impl Sandbox {
         fs::copy(record, place.join("record.json")).unwrap();
     }
 
-    /// A line as it is typed, in a terminal of 80 columns. What it calls `cryptbench` is the script `shim`, which finds the
-    /// program in `$CRYPTBENCH`; `sudo` changes nothing.
+    /// Runs a line as it is typed in a terminal of 80 columns. `cryptbench` is the script `shim`, which finds the
+    /// program in `$CRYPTBENCH`; `sudo` has no effect.
     pub fn shell(&self, shim: &str, line: &str) -> Output {
         use std::os::unix::fs::PermissionsExt as _;
         let programs = self.dir.path().join("programs");
@@ -171,15 +172,16 @@ impl Sandbox {
         text(&done.stdout)
     }
 
-    /// A run as short as one can be: two workloads unless another profile is named, tiny trials.
+    /// The shortest possible run: two workloads unless another profile is named, and tiny trials.
     pub fn tiny<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
-        // The budget is far more than it takes, for a machine with other work: the pairs end it.
+        // The budget is far larger than necessary, to allow for a busy machine. The run ends because of the number
+        // of pairs.
         let mut args = vec!["run", "--size", "16MiB", "--trial", "10ms", "--budget", "90s"];
         args.extend(["--max-pairs", "6", "--seed", "1"]);
         if !more.contains(&"--profile") {
             args.extend(["--profile", &self.profile]);
         }
-        // What else is chosen by default depends on the machine.
+        // Everything else that is chosen by default depends on the machine.
         let chosen = [
             "--system",
             "--systems",
@@ -196,7 +198,7 @@ impl Sandbox {
         args
     }
 
-    /// The record of a [`tiny`](Self::tiny) run that goes well and leaves nothing.
+    /// The record of a [`tiny`](Self::tiny) run, which must succeed and leave nothing behind.
     pub fn measured(&self, args: &[&str]) -> Record {
         let mut args = self.tiny(args);
         args.push("--json");
@@ -206,7 +208,7 @@ impl Sandbox {
         serde_json::from_slice(&done.stdout).unwrap()
     }
 
-    /// Everything in the target directory and every journal: what a run must not leave behind.
+    /// Everything in the target directory and every journal. A run must leave none of these behind.
     pub fn left_behind(&self) -> Vec<PathBuf> {
         let mut found = files(self.target());
         let home = self.dir.path().join("home");
@@ -223,12 +225,12 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Whether there is time for all that can be tested (CONTRIBUTING.md, "Tiers").
+/// Whether there is time for all tests (CONTRIBUTING.md, "Tiers").
 pub fn nightly() -> bool {
     std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly")
 }
 
-/// Says why a test did nothing; `cargo xtask test` lists these lines.
+/// Prints why a test did nothing; `cargo xtask test` lists these lines.
 pub fn skipped(why: &str) {
     eprintln!("SKIPPED: {why}");
 }

@@ -1,15 +1,15 @@
-//! Waits for what a test needs, with an end.
+//! Waits, with a time limit, for what a test needs.
 
 use std::fs;
 use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// A machine with other work is slow; where it takes longer, it never comes.
+/// Long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(5);
 
-/// Waits until something holds, which `what` says in words.
+/// Waits until a condition holds; `what` describes it.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + LIMIT;
     while !holds() {
@@ -18,7 +18,7 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until the log of a run in `out` holds so many trials of blocks.
+/// Waits until the log of a run in `out` contains this many trials of blocks.
 pub fn wait_for_trials(run: &mut Child, out: &Path, trials: usize) {
     wait_until(&format!("{trials} trials"), || {
         assert!(run.try_wait().unwrap().is_none(), "it ended before {trials} trials");
@@ -26,7 +26,7 @@ pub fn wait_for_trials(run: &mut Child, out: &Path, trials: usize) {
     });
 }
 
-/// The trials of blocks in the log of a run in `out`.
+/// The number of trials of blocks in the log of a run in `out`.
 pub fn trials_in(out: &Path) -> usize {
     let log = fs::read_to_string(out.join("trials.jsonl")).unwrap_or_default();
     log.matches("\"event\":\"measured\"").count()
