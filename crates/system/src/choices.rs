@@ -34,7 +34,7 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, SystemError> {
     let mut all = Vec::<Candidate>::new();
     for &(system, is_missed) in ORDER {
-        // The same as the previous system, for users other than root.
+        // It is the same as the previous system, but for users other than root.
         let is_second = system.name == BUILTIN_RAW.name
             && find(BUILTIN_MOUNTED.name).is_ok_and(|s| abilities.has(s));
         if is_second || (files && !system.has_files()) {

@@ -95,7 +95,7 @@ impl ServedVolume {
         Ok(Self { stack, file, disk: None, expected: None })
     }
 
-    /// The same for a device of `size` bytes, which a child of this process serves with
+    /// Like [`serve`](Self::serve), but for a device of `size` bytes, which a child of this process serves with
     /// [`serve_mounted`](cryptbench_export::fuse::serve_mounted).
     ///
     /// # Errors
@@ -201,7 +201,7 @@ impl ServedVolume {
         self.stack.destroy()
     }
 
-    /// The same without waiting for resources in use.
+    /// Like [`destroy`](Self::destroy), but without waiting for resources in use.
     ///
     /// # Errors
     /// As for [`Self::destroy`].

@@ -85,7 +85,7 @@ pub struct Setting {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Availability {
-    /// It can run; the text contains its version.
+    /// The system can run; the text contains its version.
     Available(String),
     /// It cannot run.
     Unavailable {
@@ -211,7 +211,7 @@ impl System {
         (self.arms)(self, selection, &Features::of(&Machine::this()))
     }
 
-    /// The same on a machine with these `abilities`.
+    /// Like [`arms`](Self::arms), but for a machine with these `abilities`.
     ///
     /// # Errors
     /// As for [`arms`](Self::arms).
@@ -303,8 +303,8 @@ impl System {
         (self.kernel_tier)(arm, tier)
     }
 
-    /// The same, if it depends only on this program's own code and on the CPU, so that nothing else needs to be
-    /// queried.
+    /// Like [`kernel_tier`](Self::kernel_tier), but only if the result depends only on this program's own code
+    /// and on the CPU, so that nothing else needs to be queried.
     pub fn own_kernel(&self, arm: &ArmSpec, tier: Tier) -> Option<String> {
         self.has_our_ciphers.then(|| self.kernel_tier(arm, tier))?
     }

@@ -19,7 +19,7 @@ pub struct Partition {
 /// Sector sizes that partition tables use as their unit.
 const SECTORS: [u64; 2] = [512, 4096];
 
-/// Maximum number of entries of a GPT or an Apple partition map that are read; 128 are usual.
+/// Maximum number of entries of a GPT or an Apple partition map that are read; usually there are 128.
 const MOST_ENTRIES: u32 = 1024;
 
 /// Number of bytes at the start of a partition that are examined for contents.
@@ -226,7 +226,7 @@ fn apple(device: &dyn BlockDevice) -> Result<Vec<Partition>, VolumeError> {
     Ok(found)
 }
 
-/// An entry in use of a master boot record.
+/// A used entry of a master boot record.
 struct Entry {
     kind: u8,
     first: u64,

@@ -28,7 +28,7 @@ pub(crate) enum Stored<'a> {
     Moved(u64),
     Plain(u64),
     Zeros,
-    /// Bytes of the slice, from this one on.
+    /// The bytes of the slice, starting at this index.
     Given(usize, &'a [u8]),
 }
 

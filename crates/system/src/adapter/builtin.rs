@@ -291,7 +291,7 @@ fn keyed(arm: &ArmSpec, key: &[u8], tier: Tier) -> Result<Keyed, SystemError> {
     keyed_by_name(arm.cipher, arm.data_unit, key, tier)
 }
 
-/// The same for an arm with this cipher and data unit.
+/// The keyed cipher and the tweaks for an arm with this cipher and data unit.
 pub(super) fn keyed_by_name(
     cipher: Option<&str>,
     data_unit: Option<u32>,

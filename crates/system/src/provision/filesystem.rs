@@ -40,7 +40,7 @@ pub fn make_settled(device: &Path) -> Result<(), SystemError> {
     make_settled_with(None, device)
 }
 
-/// The same with an additional ext4 feature, such as `encrypt` (ext4(5)).
+/// Like [`make_settled`], but with an additional ext4 feature, such as `encrypt` (ext4(5)).
 pub(crate) fn make_settled_with(feature: Option<&str>, device: &Path) -> Result<(), SystemError> {
     let settled = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
     let mut options = vec!["-q", "-F", "-E", settled, "-m", "0"];

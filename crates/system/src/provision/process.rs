@@ -73,8 +73,8 @@ pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Opti
     if has_ended(&handle, limit) { child.wait().map(Some) } else { Ok(None) }
 }
 
-/// The same, but stops waiting when the child is idle. A program serves its mount for as long as another mount
-/// namespace, such as that of a container started in the meantime, has a copy of it.
+/// Like [`wait_within`], but stops waiting when the child is idle. A program serves its mount for as long as
+/// another mount namespace, such as that of a container started in the meantime, has a copy of it.
 pub(crate) fn wait_while_busy(
     child: &mut Child,
     limit: Duration,

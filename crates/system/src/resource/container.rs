@@ -51,7 +51,7 @@ pub(crate) fn create(
     filled(&file, path, len, context.stop)
 }
 
-/// The same in a directory that is removed with all its contents.
+/// Like [`create`], but in a directory that is removed with all its contents.
 pub(crate) fn make(path: &Path, len: u64, stop: &AtomicBool) -> Result<Container, SystemError> {
     let made =
         Directory::of(path).and_then(|(directory, name)| directory.create_file(&name, 0o600));

@@ -64,7 +64,7 @@ pub(crate) fn run_to_its_end(
     run_to_its_end_within(stack, program, invocation, path, machine, machine.ready_within)
 }
 
-/// The same with the time limit `limit`.
+/// Like [`run_to_its_end`], but with the time limit `limit`.
 pub(crate) fn run_to_its_end_within(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -167,7 +167,7 @@ impl Resource for Daemon {
                 process::kill_group(child);
             }
         }
-        // It may have mounted after the check for its mount, or exited without unmounting.
+        // The program may have mounted after the check for its mount, or exited without unmounting.
         if serves_at(&self.path) { unmount_dead(&self.path) } else { Ok(()) }
     }
 

@@ -97,7 +97,7 @@ impl Journal {
         Self::create_in(&state_directories(), run_id)
     }
 
-    /// The same with a subject, with which [`living`] lists it.
+    /// Like [`create`](Self::create), but with a subject, with which [`living`] lists the journal.
     ///
     /// # Errors
     /// Those of [`create`](Self::create).

@@ -67,7 +67,7 @@ impl ForTrials {
 }
 
 impl KernelParameter {
-    /// Sets it, unless it already has the value.
+    /// Sets the parameter, unless it already has the value.
     ///
     /// # Errors
     /// [`SystemError::Io`].

@@ -32,7 +32,7 @@ pub(crate) fn create(
     attached(stack, file, || attach(file, read_only, None))
 }
 
-/// The same for an open file, whose path is `file`.
+/// Like [`create`], but for an open file, whose path is `file`.
 pub(crate) fn create_over(
     stack: &mut ResourceStack,
     open: &fs::File,
@@ -45,7 +45,8 @@ pub(crate) fn create_over(
     })
 }
 
-/// The same for a writable device, with this block size in bytes instead of the kernel's default of 512.
+/// Like [`create`], but for a writable device, with this block size in bytes instead of the kernel's default of
+/// 512.
 pub(crate) fn create_with(
     stack: &mut ResourceStack,
     file: &Path,

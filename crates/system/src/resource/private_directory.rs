@@ -29,7 +29,7 @@ impl PrivateDirectory {
         let mut stack = ResourceStack::new(journal);
         let what = WorkTree { path: path.clone() };
         let held = &stack.create(what.clone(), || what.make())?.held;
-        // It could have been replaced after it was created and before it was opened.
+        // The directory could have been replaced after it was created and before it was opened.
         let (owner, mode) = held.owner_and_mode().map_err(SystemError::io("inspect", &path))?;
         let is_empty = held.names().is_ok_and(|names| names.is_empty());
         if owner != 0 || mode & 0o077 != 0 || !is_empty {

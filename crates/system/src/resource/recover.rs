@@ -33,7 +33,7 @@ pub fn cleanup() -> Vec<Cleaned> {
     cleanup_by_subject().into_iter().map(|(_, done)| done).collect()
 }
 
-/// The same, with the subject of each killed process that recorded one.
+/// Like [`cleanup`], but also returns the subject of each killed process that recorded one.
 pub fn cleanup_by_subject() -> Vec<(Option<PathBuf>, Cleaned)> {
     state_directories().iter().flat_map(|d| cleanup_in(d)).collect()
 }

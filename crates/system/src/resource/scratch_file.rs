@@ -241,7 +241,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // On failure it stays in the journal, and cleanup tries again.
+        // On failure the file stays in the journal, and cleanup tries again.
         let _ = self.made.take().map(|mut made| made.destroy());
     }
 }

@@ -116,7 +116,7 @@ impl WorkDirectory {
 
 impl Drop for WorkDirectory {
     fn drop(&mut self) {
-        // On failure it stays in the journal, and cleanup tries again.
+        // On failure the directory stays in the journal, and cleanup tries again.
         let _ = self.made.take().map(|mut made| made.destroy());
     }
 }

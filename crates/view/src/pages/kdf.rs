@@ -49,7 +49,7 @@ pub struct KdfBar {
     pub label: String,
     /// Length, in the unit of the chart.
     pub value: f64,
-    /// The same in words, such as `352 ms`.
+    /// The length in words, such as `352 ms`.
     pub words: String,
 }
 

@@ -36,7 +36,7 @@ pub(super) fn section(record: &Record, width: usize) -> Option<String> {
     Some(all.into_iter().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
 }
 
-/// The same as a list instead of a table, for narrow terminals.
+/// The section as a list instead of a table, for narrow terminals.
 fn listed(record: &Record, rows: &[Row<'_>], width: usize) -> String {
     let mut all = vec![wrap("Data stored on the disk:", "", "  ", width)];
     for row in rows {

@@ -41,7 +41,7 @@ pub(super) struct Boot {
 
 /// The location of the identifier; the offsets of the metadata follow it.
 const IDENTIFIER: usize = 160;
-/// The same in BitLocker To Go.
+/// The location of the identifier in BitLocker To Go.
 const IDENTIFIER_TO_GO: usize = 424;
 
 impl Boot {

@@ -34,7 +34,7 @@ pub fn open(
 ) -> Result<Volume, VolumeError> {
     options.refuse_choices("BitLocker")?;
     let (boot_sector, boot, lost) = match metadata::boot(&*device) {
-        // Only on request: it can take as long as reading the whole device.
+        // Only on request, because it can take as long as reading the whole device.
         Err(VolumeError::NotThisFormat { .. }) if options.format == Some(FORMAT) => {
             ([0; BOOT_BYTES], metadata::search(&*device)?, true)
         }

@@ -39,7 +39,7 @@ pub struct Info {
     pub header_problem: Option<String>,
     /// Offset of each copy of the unencrypted metadata, and the defect of the copy, if any.
     pub copies: Vec<(u64, Option<String>)>,
-    /// The same for the examined copies of the encrypted metadata.
+    /// Offset of each examined copy of the encrypted metadata, and the defect of the copy, if any.
     pub encrypted_copies: Vec<(u64, Option<String>)>,
     /// The users who can open it.
     pub users: Vec<UserInfo>,

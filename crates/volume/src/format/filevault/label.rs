@@ -112,7 +112,7 @@ fn copy(device: &dyn BlockDevice, header: &Header, at: u64) -> Result<Label, Vol
         name: None,
         physical_volumes: 1,
     };
-    // Without it, only the name is lost; some copies do not contain it.
+    // Without the property list, only the name is lost; some copies do not contain it.
     if (1..=MOST_PLIST).contains(&len)
         && let Ok(bytes) = part(device, header, at, plist, len)
         && let Ok(plist) = Plist::parse(&bytes)

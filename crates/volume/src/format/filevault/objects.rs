@@ -90,7 +90,7 @@ impl Objects {
         for first in (0..last).step_by(BATCH as usize) {
             let count = BATCH.min(last - first);
             let from = at + first * BLOCK;
-            // If the copy is truncated, only the existing part.
+            // Reads only the existing part of a truncated copy.
             let there = count.min(device.size().saturating_sub(from) / BLOCK);
             let mut bytes = read_bytes(device, from..from + there * BLOCK)
                 .map_err(VolumeError::io("reading the encrypted metadata"))?;

@@ -71,7 +71,7 @@ impl Spec {
         self.keyed(key, sector, tier).map_err(|error| self.cannot(&error))
     }
 
-    /// The same for the key material of keyslots.
+    /// The cipher for the key material of keyslots.
     pub(super) fn for_keyslot(
         &self,
         key: &[u8],
