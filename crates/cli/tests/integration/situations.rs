@@ -121,7 +121,7 @@ fn a_trial_in_which_the_program_was_stopped_is_repeated() {
     let mut run =
         s.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let process = Pid::from_child(&run);
-    // One stop may fall between two trials, where it does no harm.
+    // One of the stops may come between two trials, where it has no effect.
     for trials in [1, 4, 7] {
         wait_for_trials(&mut run, &s.out(), trials);
         std::thread::sleep(Duration::from_millis(100));

@@ -1,4 +1,4 @@
-//! Arms that take turns, on the disk of this machine.
+//! Arms that are measured in turns, on the disk of this machine.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ fn measured_trials(record: &Record) -> impl Iterator<Item = &Trial> {
     record.trials.iter().filter(|trial| trial.block.is_some())
 }
 
-/// A tiny run whose trials are long enough for slices.
+/// A tiny run whose trials are long enough to be sliced.
 fn measured(more: &[&str]) -> Record {
     with_trials_of("120ms", more)
 }
@@ -43,7 +43,7 @@ fn the_arms_of_a_block_take_turns() {
         let rounding = 1e-6 * slices.ios.len() as f64;
         assert!((trial.measured.elapsed_s - flush - sum).abs() <= rounding, "{trial:?}");
         let account = trial.measured.accounting.as_ref().unwrap();
-        // Inline arms are in the generator; the process's clock spans the same time.
+        // Inline arms run in the generator, and the process's clock covers the same time.
         assert!(account.generator_s > 0.0 && trial.measured.cpu_process_s > 0.0, "{account:?}");
     }
     for workload in &record.plan.workloads {

@@ -1,4 +1,4 @@
-//! A fleet on a real Slurm: its daemons on the loopback address, in namespaces of their own.
+//! A fleet with a real Slurm: its daemons listen on the loopback address, in separate namespaces.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// What the cluster is made of, and where Debian has it.
+/// The programs of the cluster and their Debian packages.
 const PROGRAMS: [(&str, &str); 6] = [
     ("slurmctld", "slurmctld"),
     ("slurmd", "slurmd"),
@@ -26,11 +26,11 @@ const SCRIPTS: [(&str, &str); 4] = [
     ("clock.sh", include_str!("../fixtures/slurm/clock.sh")),
 ];
 
-/// With all that its first process starts.
+/// When the first process ends, all processes that it started end with it.
 const NAMESPACES: [&str; 7] =
     ["--mount", "--pid", "--net", "--uts", "--fork", "--mount-proc", "--kill-child"];
 
-/// Why there can be no cluster here.
+/// Why a cluster cannot run here.
 fn missing() -> Option<String> {
     let path = format!("/usr/sbin:/sbin:{}", std::env::var("PATH").unwrap_or_default());
     let is_there = |name: &str| std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
@@ -41,7 +41,7 @@ fn missing() -> Option<String> {
     (!made.status.success()).then(|| format!("unshare: {}", text(&made.stderr).trim()))
 }
 
-/// A cluster's directory in a sandbox, with what happened there.
+/// The directory of a cluster in a sandbox, with what happened in the cluster.
 struct Cluster {
     sandbox: Sandbox,
     dir: PathBuf,
@@ -63,7 +63,7 @@ impl Cluster {
         self.dir.join(name).display().to_string()
     }
 
-    /// Writes a plan and, as an administrator would, the script that it becomes.
+    /// Writes a plan and, as an administrator would, generates its script.
     fn plan(&self, name: &str, program: &str, more: &str) {
         let plan = format!(
             "name = {name:?}\nnodes = [\"node[01-17]\"]\nsystems = [\"builtin\"]\nprofile = {:?}\nbudget = \"1m\"\n\
@@ -80,7 +80,7 @@ impl Cluster {
         fs::write(self.dir.join(format!("{name}.sbatch")), script.stdout).unwrap();
     }
 
-    /// Starts the cluster, and returns when all that happens in it is over.
+    /// Starts the cluster, and returns when everything in it has ended.
     fn run(&self) {
         let done = Command::new("timeout")
             .args(["--signal=KILL", "240", "unshare"])
@@ -98,12 +98,13 @@ impl Cluster {
         assert_eq!(self.said("late"), "", "{}", self.said("log/slurmctld"));
     }
 
-    /// What a file says that the scenario wrote; nothing if there is none.
+    /// The content of a file that the scenario wrote; empty if there is none.
     fn said(&self, name: &str) -> String {
         fs::read_to_string(self.dir.join(name)).unwrap_or_default().trim().to_owned()
     }
 
-    /// How the program was called that only keeps time: begin and end in seconds, node, number at once.
+    /// The calls of the program that only takes time: start and end in seconds, node, and the number of
+    /// simultaneous machines.
     fn clock(&self, name: &str) -> Vec<(f64, f64, String, String)> {
         let said = self.said(&format!("{name}.clock"));
         let line = |line: &str| {
@@ -132,7 +133,7 @@ fn a_fleet_on_slurm_survives_a_power_cut_and_a_node_that_never_answers() {
     cluster.plan("levels", "clock.sh", "concurrency = [8, 17]");
     cluster.run();
 
-    // Sixteen records, of node05 one, although it was started twice.
+    // Sixteen records. There is only one of node05, although it was started twice.
     assert_eq!(cluster.said("each.exit"), "0", "{}", cluster.said("each.out"));
     assert_eq!(cluster.said("each.waiting"), "node17 PENDING");
     let started = cluster.said("started");
@@ -157,7 +158,7 @@ fn a_fleet_on_slurm_survives_a_power_cut_and_a_node_that_never_answers() {
         (&report["failed"], &report["damaged"]),
         (&serde_json::json!([]), &serde_json::json!([]))
     );
-    // Three kinds of disk, each with enough machines to be pooled.
+    // Three kinds of disk, each on enough machines to be pooled.
     let disks = |name: &str| {
         let groups = report["groups"].as_array().unwrap().iter();
         let of_kind = |g: &&Value| g["disk_model"] == format!("EMULATED {name}");
@@ -167,7 +168,7 @@ fn a_fleet_on_slurm_survives_a_power_cut_and_a_node_that_never_answers() {
     let screen = cluster.sandbox.run(&["fleet", "report", &fleet, "--plan", &plan]);
     assert!(text(&screen.stdout).contains("1 machine missing: node17"), "{}", text(&screen.stdout));
 
-    // Never more than four; what never answers keeps nobody waiting, and is named.
+    // Never more than four at a time. A node that does not answer delays nothing, and is named.
     assert_eq!(cluster.said("few.exit"), "0", "{}", cluster.said("few.out"));
     assert!(
         cluster.said("few.out").contains("node17 does not answer"),
@@ -180,7 +181,7 @@ fn a_fleet_on_slurm_survives_a_power_cut_and_a_node_that_never_answers() {
     let at_once = |began: f64| few.iter().filter(|run| run.0 <= began && began < run.1).count();
     assert!(few.iter().all(|run| at_once(run.0) <= 4), "{few:?}");
 
-    // Groups of eight, each a step whose tasks begin together, then everything that answers.
+    // Groups of eight, each of them a step whose tasks start together, followed by all nodes that answer.
     assert_eq!(cluster.said("levels.exit"), "0", "{}", cluster.said("levels.out"));
     let levels = cluster.clock("levels");
     let words: Vec<&str> = levels.iter().map(|run| run.3.as_str()).collect();
@@ -191,7 +192,7 @@ fn a_fleet_on_slurm_survives_a_power_cut_and_a_node_that_never_answers() {
     }
     assert!(levels[8].0 > levels[0].1 && levels[16].0 > levels[8].1, "{levels:?}");
 
-    // What could not be submitted is not called a success.
+    // Failing to submit a job is not reported as success.
     assert_eq!(cluster.said("bad.exit"), "1", "{}", cluster.said("bad.out"));
     assert_eq!(cluster.said("unknown.exit"), "1", "{}", cluster.said("unknown.out"));
 }

@@ -1,4 +1,4 @@
-//! A fleet by ssh: a real server on the loopback address, and what `fleet plan` writes for it.
+//! A fleet over ssh: a real server on the loopback address, and the script that `fleet plan` writes for it.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::sandbox::disk::did;
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// A server that ends with its value.
+/// A server; dropping it stops it.
 struct Server(Child);
 
 impl Drop for Server {
@@ -38,7 +38,7 @@ fn a_fleet_by_ssh_measures_fetches_and_names_what_cannot_be_reached() {
         assert!(did("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &at(key)]));
     }
     fs::copy(at("user.pub"), at("authorized")).unwrap();
-    // sshd drops its rights into a directory that Debian makes when the service starts.
+    // sshd drops its privileges in a directory that Debian creates when the service starts.
     let _ = fs::create_dir_all("/run/sshd");
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     fs::write(
@@ -52,7 +52,7 @@ fn a_fleet_by_ssh_measures_fetches_and_names_what_cannot_be_reached() {
         ),
     )
     .unwrap();
-    // The nodes are one machine under several names; `away` answers nowhere.
+    // The nodes are several names of one machine; `away` has an address at which nothing answers.
     fs::write(
         at("config"),
         format!(
@@ -77,13 +77,13 @@ fn a_fleet_by_ssh_measures_fetches_and_names_what_cannot_be_reached() {
         assert!(Instant::now() < deadline, "no answer: {log}");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // Where ssh's configuration is, the script does not say: it is the user's.
+    // The location of ssh's configuration is up to the user, so the script does not contain it.
     let programs = dir.join("programs");
     fs::create_dir(&programs).unwrap();
     let text_of = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", at("config"));
     fs::write(programs.join("ssh"), text_of).unwrap();
     fs::set_permissions(programs.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
-    // On the other side the home is another, too.
+    // The home directory on the server is also different.
     let program = programs.join("bench");
     let text_of = format!(
         "#!/bin/sh\nHOME={0} XDG_STATE_HOME={0}/state TMPDIR={0} exec {1} \"$@\"\n",
@@ -114,7 +114,7 @@ fn a_fleet_by_ssh_measures_fetches_and_names_what_cannot_be_reached() {
     };
     let done = start();
     let said = text(&done.stderr);
-    // One machine could not be reached, and that is no success.
+    // One machine could not be reached, so this is not a success.
     assert!(!done.status.success() && said.contains("away failed"), "{said}");
     assert!(!said.contains("node"), "{said}");
     assert_eq!(text(&done.stdout).matches(" measured: ").count(), 3, "{}", text(&done.stdout));
@@ -123,7 +123,7 @@ fn a_fleet_by_ssh_measures_fetches_and_names_what_cannot_be_reached() {
     let said = text(&report.stdout);
     assert!(said.starts_with("3 machines, 3 records."), "{said}{}", text(&report.stderr));
     assert!(said.contains("1 machine missing: away"), "{said}");
-    // Again measures nothing.
+    // Running it again measures nothing.
     let again = text(&start().stdout);
     assert_eq!(again.matches("has already measured this plan").count(), 3, "{again}");
 }

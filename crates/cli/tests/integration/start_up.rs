@@ -1,10 +1,10 @@
-//! Starting does nothing that takes time: no file but the loader's is opened, nothing is probed.
+//! Starting the program does nothing slow: it opens no files except those of the loader, and probes nothing.
 
 use std::process::Command;
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// Time differs from machine to machine; what a start asks of the kernel does not.
+/// Counts system calls, because time varies between machines but system calls do not.
 #[test]
 fn the_version_is_printed_without_a_look_at_the_machine() {
     let sandbox = Sandbox::new();

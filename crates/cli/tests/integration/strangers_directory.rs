@@ -1,4 +1,4 @@
-//! What a stranger put into a directory leads no new file of ours anywhere else.
+//! Nothing that another user put into a directory redirects new files of this program.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::disk::{Loop, images};
 use crate::sandbox::{Sandbox, text};
 
-/// A record that somebody sent.
+/// A record that another user sent.
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json")
 }
 
-/// A directory as somebody sent it, with a record in it, and a file of the user's beside it.
+/// A directory that another user sent, with a record in it, and a file of this user next to it.
 fn received() -> (Sandbox, PathBuf) {
     let s = Sandbox::new();
     fs::copy(fixture(), s.out().join("record.json")).unwrap();
@@ -34,7 +34,7 @@ fn a_report_goes_through_no_link_to_a_file() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     kept(&victim);
     assert!(fs::read_to_string(s.out().join("report.html")).unwrap().contains("<!DOCTYPE html>"));
-    // The page's own name.
+    // A link with the name of the page.
     fs::remove_file(s.out().join("report.html")).unwrap();
     symlink(&victim, s.out().join("report.html")).unwrap();
     insta::assert_snapshot!(s.refused(&["report", &out]), @"
@@ -42,7 +42,7 @@ fn a_report_goes_through_no_link_to_a_file() {
         [3] cryptbench: SANDBOX/out/report.html: it is a symbolic link; remove it, or specify another file
         ");
     kept(&victim);
-    // Charts: the directory's owner knows their names.
+    // Charts: the owner of the directory knows their names.
     let charts = s.out().join("charts");
     let [from, to] = [&s.target().join("made"), &charts].map(|p| p.display().to_string());
     assert!(s.run(&["report", "--output", "/dev/null", "--charts", &from, &out]).status.success());
@@ -70,7 +70,7 @@ fn a_report_is_written_to_no_device() {
     let done = s.run(&["report", &out]);
     assert_eq!(device.hash(), before, "the device was written to");
     assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
-    // Nor to one that is named, or over which a page lies.
+    // Nor is a device overwritten that is named as the output.
     let named = s.run(&["report", &out, "--output", &device.device]);
     assert_eq!(device.hash(), before, "the device was written to");
     assert_eq!(named.status.code(), Some(3), "{}", text(&named.stderr));
@@ -83,11 +83,11 @@ fn standard_output_and_pipes_can_be_named() {
     let args = ["report", &out, "--format", "csv", "--output", "/dev/stdout"];
     let piped = s.run(&args);
     assert!(text(&piped.stdout).starts_with("run_id,"), "{}", text(&piped.stderr));
-    // The page is all that is there then: whoever reads it wants no table behind it.
+    // Standard output then contains only the page: a table after it would disturb its readers.
     let page = text(&s.run(&["report", &out, "--output", "/dev/stdout"]).stdout);
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"), "{page}");
-    // A file behind standard output keeps what the shell wrote before. Not `/dev/stdout`: a program that renames a new
-    // file over it would take it from the whole machine.
+    // If standard output is a file, it keeps what the shell wrote before. The test does not use `/dev/stdout`,
+    // because a faulty program that renames a new file over it would remove it from the whole machine.
     let file = s.target().join("redirected");
     fs::write(&file, "before\n").unwrap();
     let open = fs::File::options().append(true).open(&file).unwrap();
@@ -122,7 +122,7 @@ fn the_record_of_a_run_goes_through_no_link() {
     let out = s.out().display().to_string();
     let args =
         s.tiny(&["--output", &out, "--quiet", "--cipher", "aes-256-xts", "--data-unit", "4096"]);
-    // One that leads to no file yet is as much a name that is taken.
+    // A link without a target also counts as an existing name.
     let planted = s.out().join("record.json");
     symlink(s.out().with_file_name("new"), &planted).unwrap();
     let done = s.run(&args);

@@ -1,4 +1,5 @@
-//! `cryptbench studies` through the binary: a list, each study in 80 columns, JSON, a record beside a device.
+//! `cryptbench studies` through the binary: the list, each study in 80 columns, JSON, and a record next to a
+//! device.
 
 use crate::sandbox::{Sandbox, text};
 use serde_json::Value;
@@ -43,7 +44,7 @@ fn a_study_in_full_has_its_tables_conclusions_and_errors() {
     ] {
         let out = studies(&s, &[letter]);
         for part in expected {
-            // What is wrapped differently is still there.
+            // Line breaks may be in different places.
             let flat = |t: &str| t.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(flat(&out).contains(&flat(part)), "{letter}: {part} in {out}");
         }

@@ -1,4 +1,4 @@
-//! `cryptbench run --study` through the binary, with tiny sizes: what it would do, its table, its records.
+//! `cryptbench run --study` through the binary, with tiny sizes: its plan, its table, its records.
 
 use crate::sandbox::{Sandbox, text};
 use serde_json::Value;
@@ -42,7 +42,7 @@ fn every_study_says_what_it_would_do() {
         assert!(done.status.success(), "{study}: {}", text(&done.stderr));
         let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
         if study == "D" {
-            // Two programs, three ciphers each, whatever stands in for them.
+            // Two programs with three ciphers each, whichever systems replace them.
             let arms =
                 flat.split("choices ").nth(1).and_then(|a| a.split(" trials ").next()).unwrap();
             for cipher in ["AES-256", "Serpent-256", "Twofish-256"] {
@@ -54,7 +54,8 @@ fn every_study_says_what_it_would_do() {
             assert!(flat.contains(part), "{study}: {part} is not in {flat}");
         }
     }
-    // The study's LUKS is of its time, be it the kernel's or what stands in for it; TrueCrypt has an arm of its own.
+    // The study's LUKS has the format of that time, whether it is the kernel's or a replacement. TrueCrypt has a
+    // separate arm.
     let done = s.run(&["run", "--study", "C", "--dry-run"]);
     let shown = text(&done.stdout);
     for cipher in ["aes-256-cbc-essiv", "aes-256-xts"] {
@@ -74,7 +75,7 @@ fn every_study_says_what_it_would_do() {
 fn a_study_of_two_profiles_has_two_records() {
     let s = Sandbox::new();
     let out = s.out().join("a").display().to_string();
-    // In memory where that is possible: 42 workloads flush many times.
+    // In memory if possible, because 42 workloads flush often.
     let memory = crate::sandbox::disk::images();
     let done = s.run(&[
         "run",
@@ -105,9 +106,9 @@ fn a_study_of_two_profiles_has_two_records() {
     for profile in ["atto", "hdtune"] {
         assert!(s.out().join("a").join(profile).join("record.json").is_file(), "{profile}");
     }
-    // 21 block sizes with both operations, each change that of the two speeds beside it.
+    // 21 block sizes in both directions. Each printed change is that between the two speeds in its row.
     let atto = json["tables"][0]["rows"].as_array().unwrap();
-    // Speed, IO/s and CPU of ATTO, and HD Tune.
+    // The tables: speed, IO/s and CPU of ATTO, and HD Tune.
     assert_eq!((atto.len(), json["tables"].as_array().unwrap().len()), (21, 4));
     assert!(json["in_ram"]["ciphers"].as_array().unwrap().len() >= 15, "{}", json["in_ram"]);
     assert!(json["in_ram"]["derivations"].as_array().unwrap().len() >= 5);
@@ -122,7 +123,7 @@ fn a_study_of_two_profiles_has_two_records() {
         let number = |i: usize| -> f64 {
             row[i].as_str().unwrap().trim_end_matches(" %").parse().expect("a number")
         };
-        // How much a speed may be off by being printed with so many places, as a share of it.
+        // The largest rounding error of a printed number, relative to the number.
         let rounded = |i: usize| {
             let places = row[i].as_str().unwrap().split_once('.').map_or(0, |(_, p)| p.len());
             0.5 * 10_f64.powi(-(places as i32)) / number(i)
@@ -163,14 +164,14 @@ fn study_cs_table_has_losses_and_the_noise_of_series() {
     let json: Value = serde_json::from_slice(&done.stdout).unwrap();
     let remarks = json["remarks"].to_string();
     assert!(remarks.contains("dd-copy is left out: no workload"), "{remarks}");
-    // No scratch file is smaller than 1 MiB, whatever the largest file of a workload.
+    // A scratch file is at least 1 MiB, however small the largest file of a workload is.
     let small = ["run", "--study", "C", "--max-file", "256KiB", "--dry-run"];
     let done = s.run(&small);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(text(&done.stdout).contains("1 MiB"), "{}", text(&done.stdout));
     let rows = json["tables"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{rows:?}");
-    // Plain loses nothing against itself; its series differ by something; dd was not run.
+    // Plain loses nothing compared with itself, its series differ slightly, and dd was not run.
     let field = |row: usize, column: usize| rows[row][column].as_str().unwrap().to_owned();
     assert_eq!([field(0, 1), field(1, 3)], ["", ""]);
     for (row, column) in [(0, 2), (1, 1), (1, 2)] {
@@ -205,7 +206,7 @@ fn study_ds_table_on_the_terminal() {
     ]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     let out = text(&done.stdout);
-    // The same tables from the record.
+    // The record yields the same tables.
     let record = s.out().join("anvil").display().to_string();
     let again = text(&s.run(&["studies", "D", "--from", &record]).stdout);
     assert!(again.len() > 500 && out.contains(again.trim_end()), "{again} is not in {out}");
@@ -231,7 +232,8 @@ fn study_ds_table_on_the_terminal() {
     }
 }
 
-/// Hundreds of gigabytes wear an SSD: whoever starts such a study reads that first, with the part of a drive's endurance.
+/// Writing hundreds of gigabytes wears an SSD, so the output of such a study starts with this warning, and with the
+/// share of a drive's endurance.
 #[test]
 fn a_study_that_writes_much_says_so_first() {
     let s = Sandbox::new();
@@ -242,7 +244,7 @@ fn a_study_that_writes_much_says_so_first() {
     let written: f64 = plans.iter().map(|plan| plan["bytes_written"].as_f64().unwrap()).sum();
     assert!(written > 2e11, "{written}");
     let wear = json["wear"].as_str().unwrap();
-    // All parts together, in two digits at least.
+    // The total of all parts, with at least two digits.
     let words = match written {
         n if n < 999.5e9 => format!("This plan writes {:.0} GB", n / 1e9),
         n if n < 9.95e12 => format!("This plan writes {:.1} TB", n / 1e12),
@@ -253,7 +255,7 @@ fn a_study_that_writes_much_says_so_first() {
     let done = s.run(&["run", "--study", "A", "--dry-run"]);
     let flat = text(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.starts_with(wear), "{flat}");
-    // A short run writes little, and says nothing of it.
+    // A short run writes little, and prints no warning.
     let short = ["--budget", "30s", "--size", "16MiB", "--builtin-only"];
     let little = s.run(&[&["run", "--dry-run", "--json"], &short[..]].concat());
     let little: Value = serde_json::from_slice(&little.stdout).unwrap();

@@ -1,5 +1,5 @@
-//! Files and devices as targets: refused for each reason there is, with everything on them left as it was, and
-//! overwritten only as far as was said.
+//! Files and devices as targets: they are refused for every documented reason without any change to them, and only
+//! the stated part is overwritten.
 
 use std::fs;
 use std::path::Path;
@@ -9,12 +9,12 @@ use crate::sandbox::disk::{Loop, Mount, did, hash, images};
 use crate::sandbox::{Sandbox, skipped, text};
 use cryptbench_record::Record;
 
-/// The run is refused with these words and this exit code, and the device is what it was.
+/// Expects that the run is refused with these words and this exit code, and that the device is unchanged.
 fn refused(s: &Sandbox, disk: &Loop, more: &[&str], code: i32, words: &[&str]) {
     refused_as_of(s, disk, more, (code, words), &|| disk.hash());
 }
 
-/// The same, where `state` says what the device is.
+/// The same; `state` returns the state of the device.
 fn refused_as_of(
     s: &Sandbox,
     disk: &Loop,
@@ -43,7 +43,7 @@ fn a_device_must_be_named_twice() {
     refused(&s, &disk, &["--destroy", "/dev/null"], 3, &["--destroy"]);
     let both = ["--destroy", &disk.device, "--destroy", &other.device];
     refused(&s, &disk, &both, 3, &["is not a target that this run would overwrite"]);
-    // A directory is not overwritten: the word was meant for something else.
+    // A directory is not overwritten, so the option must have been meant for something else.
     let done = s.run(&s.tiny(&[".", "--destroy", &disk.device]));
     assert_eq!(done.status.code(), Some(3));
     assert!(text(&done.stderr).contains("not a target that this run"), "{}", text(&done.stderr));
@@ -62,7 +62,7 @@ fn what_a_device_holds_must_be_named() {
     let with = |name| [&destroy[..], &["--yes-erase", name]].concat();
     refused(&s, &disk, &with("xfs"), 3, &["contains ext4"]);
     refused(&s, &disk, &with("ext4,xfs"), 3, &["does not have the signature \"xfs\""]);
-    // Nothing is done in a dry run, which refuses as the run does.
+    // A dry run writes nothing, and refuses like the run.
     refused(&s, &disk, &[&destroy[..], &["--dry-run"]].concat(), 3, &["contains ext4"]);
     let before = disk.hash();
     let done = s.run(&s.tiny(&[&[disk.device.as_str(), "--dry-run"], &with("ext4")[..]].concat()));
@@ -91,7 +91,7 @@ fn a_device_in_use_is_refused_by_its_use() {
     }
 }
 
-/// Swap that is on, until it goes.
+/// Active swap; dropping it switches it off.
 struct Swap<'a>(&'a Loop);
 
 impl Drop for Swap<'_> {
@@ -103,16 +103,16 @@ impl Drop for Swap<'_> {
 
 #[test]
 fn a_device_that_is_swapped_to_is_refused() {
-    // Not in memory: what the kernel swaps out there it would have to swap out again.
+    // Not in memory, because the kernel cannot free memory by swapping to memory.
     let (s, dir) = (Sandbox::new(), tempfile::tempdir().unwrap());
     let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
     let all = ["--destroy", &disk.device, "--yes-erase", "swap"];
-    // The smallest there is, in KiB.
+    // The smallest possible size, in KiB.
     if !did("mkswap", &[&disk.device, "40"]) || !did("swapon", &[&disk.device]) {
         return skipped("no swap can be switched on here");
     }
     let _swap = Swap(&disk);
-    // What lies in it the kernel may write at any time.
+    // The kernel may write to the swap area at any time, so only the rest is compared.
     let state = || {
         let bytes = fs::read(disk.path()).unwrap();
         hash(&[&bytes[..4096], &bytes[40 << 10..]].concat())
@@ -124,7 +124,7 @@ fn a_device_that_is_swapped_to_is_refused() {
 fn a_mounted_partition_keeps_its_disk_and_not_its_neighbour() {
     let (s, dir) = (Sandbox::new(), images());
     let image = dir.path().join("disk");
-    // Two partitions of 24 MiB in a table as MS-DOS has it.
+    // Two partitions of 24 MiB in an MS-DOS partition table.
     let mut table = vec![0; 64 << 20];
     for (i, start) in [2048_u32, 2048 + 49152].into_iter().enumerate() {
         let entry = &mut table[446 + 16 * i..][..16];
@@ -139,7 +139,7 @@ fn a_mounted_partition_keeps_its_disk_and_not_its_neighbour() {
     for (number, start) in [(1, "2048"), (2, "51200")] {
         let name = part(number).replace("/dev/", "");
         if !Path::new("/sys/class/block").join(&name).exists() {
-            // A kernel that reads no tables takes partitions by name.
+            // If the kernel does not read partition tables, adds each partition explicitly.
             did("addpart", &[&disk.device, &number.to_string(), start, "49152"]);
         }
         let Ok(dev) = fs::read_to_string(format!("/sys/class/block/{name}/dev")) else {
@@ -161,14 +161,14 @@ fn a_mounted_partition_keeps_its_disk_and_not_its_neighbour() {
     assert_eq!(record.target.kind.as_deref(), Some("partition"));
     assert_eq!(hash(&fs::read(part(1)).unwrap()), first, "the neighbour has changed");
     drop(mount);
-    // The table is a signature too, and what its partitions hold goes with it.
+    // The table is also a signature, and overwriting it destroys the contents of its partitions as well.
     refused(&s, &disk, &["--destroy", &disk.device], 3, &["contains dos", "--yes-erase dos"]);
     let first = format!("{}: ext4", part(1));
     refused(&s, &disk, &whole, 3, &[&first, "--yes-erase ext4"]);
     refused(&s, &disk, &[], 3, &[&first, "--yes-erase dos --yes-erase ext4"]);
 }
 
-/// The dry run refuses with these words as the run does, and nothing is changed.
+/// Expects that the dry run and the run refuse with the same words, and that nothing changes.
 fn refused_in_both(s: &Sandbox, disk: &Loop, more: &[&str], words: &[&str]) {
     refused(s, disk, more, 3, words);
     refused(s, disk, &[more, &["--dry-run"]].concat(), 3, words);
@@ -207,7 +207,7 @@ fn what_a_loop_device_stands_on_is_guarded_too() {
     if !is_device {
         return skipped("the root file system lies on no device that this user can see");
     }
-    // Even root may be kept from it, by the control group of a container.
+    // In a container, the control group may prevent even root from opening it.
     if let Err(e) = fs::File::open(&source) {
         return skipped(&format!("the root file system's disk cannot be opened: {e}"));
     }
@@ -236,7 +236,7 @@ fn a_device_that_a_program_has_locked_or_claimed_is_refused() {
     let (s, dir) = (Sandbox::new(), images());
     let Some(disk) = Loop::new(dir.path(), "disk", 64) else { return };
     let destroy = ["--destroy", &disk.device];
-    // As `cryptbench volume mount --read-only` holds it.
+    // Locked in the same way as by `cryptbench volume mount --read-only`.
     let file = fs::File::open(disk.path()).unwrap();
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockShared).unwrap();
     refused_in_both(&s, &disk, &destroy, &["locked by another program"]);
@@ -256,7 +256,7 @@ fn a_signal_before_the_first_byte_leaves_all_as_it_was() {
     let before = disk.hash();
     let mut command = s.command(&s.tiny(&[&disk.device, "--destroy", &disk.device]));
     let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Once the signal is watched for, which is before anything is looked at.
+    // Waits until the program watches for the signal, which is before it looks at anything.
     let status = format!("/proc/{}/status", run.id());
     let watched = || {
         let text = fs::read_to_string(&status).unwrap_or_default();
@@ -299,7 +299,7 @@ fn a_file_whose_holes_do_not_fit_is_refused() {
 #[test]
 fn the_root_file_system_is_never_a_target() {
     let s = Sandbox::new();
-    // Whatever is wrong, a dry run writes nothing.
+    // A dry run writes nothing, whatever is wrong.
     let found = Command::new("findmnt").args(["-no", "SOURCE", "/"]).output();
     let Ok(found) = found else { return skipped("no findmnt") };
     let source = text(&found.stdout).trim().to_owned();
@@ -369,7 +369,8 @@ fn a_device_that_was_given_is_measured_and_overwritten_no_further_than_said() {
     assert_eq!(tail(&disk), rest, "bytes behind the extent have changed");
     let page = fs::read_to_string(format!("{out}/report.html")).unwrap();
     assert!(page.contains("the first 16 MiB of the device"), "the page says what was measured");
-    // It is random now, which is no signature; all of it, where that is less than the usual size.
+    // The device now contains random data, which is not a signature. All of it is used, because it is smaller than
+    // the usual size.
     let args = ["run", &disk.device, "--destroy", &disk.device, "--dry-run"];
     let done = s.run(&args);
     assert!(text(&done.stdout).contains("64 MiB (all of it"), "{}", text(&done.stdout));
@@ -402,12 +403,12 @@ fn a_file_that_exists_is_overwritten_only_when_named_again() {
 fn the_whole_surface_is_read_and_nothing_is_written() {
     let (s, dir) = (Sandbox::new(), images());
     let image = dir.path().join("disk");
-    // Of no whole number of MiB, and of HD Tune's blocks.
+    // The size is neither a multiple of 1 MiB nor of HD Tune's blocks.
     let size = (24 << 20) + (64 << 10) + 4096;
     let bytes: Vec<u8> = (0..size as u32).map(|i| (i / 7) as u8).collect();
     fs::write(&image, bytes).unwrap();
     let Some(disk) = Loop::over(&image.display().to_string(), &[]) else { return };
-    // Others may use it.
+    // Other programs may use the device at the same time.
     let _mount = disk
         .has_ext4()
         .then(|| Mount::new(&["-o", "ro", &disk.device], &dir.path().join("mounted")));

@@ -1,4 +1,4 @@
-//! The tasks of docs/start.md: each takes at most three commands, and each command works as it stands there.
+//! The tasks of docs/start.md: each takes at most three commands, and every command works as printed.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::transcripts::root;
 
 const MOST: usize = 3;
 
-/// Makes each run as short as one can be. Options that are given come first, and stay.
+/// Makes each run as short as possible. The options on the command line come first and take precedence.
 const SHIM: &str = r#"#!/bin/sh
 if [ "$1" = run ]; then
     shift
@@ -19,7 +19,7 @@ fi
 exec "$CRYPTBENCH" "$@"
 "#;
 
-/// Large writes and small reads, which are what the tasks speak of.
+/// Large writes and small reads, which the tasks are about.
 const PROFILE: &str = r#"
 name = "tasks"
 description = "Large writes and small reads."
@@ -43,11 +43,11 @@ queue_depth = 2
 headline = "iops"
 "#;
 
-/// Places that the commands name, which each reader has elsewhere.
+/// Locations in the commands, which are different for each reader.
 const BACKUP: &str = "/media/me/backup";
 const DISK: &str = "/dev/sdx";
 
-/// Questions and the commands that answer them.
+/// Questions, with the commands that answer them.
 fn tasks() -> Vec<(String, Vec<String>)> {
     let page = fs::read_to_string(root().join("docs/start.md")).unwrap();
     let section = page.split("\n## Five tasks\n").nth(1).expect("the tasks");
@@ -91,7 +91,7 @@ fn works(task: usize) {
     let disk = needs_disk.then(|| Loop::new(images.path(), "disk", 64));
     for command in commands {
         if command.contains(DISK) && matches!(disk, Some(None)) {
-            // `Loop::new` has said why.
+            // `Loop::new` has printed the reason.
             continue;
         }
         if command.contains("gocryptfs") && !has("gocryptfs") {

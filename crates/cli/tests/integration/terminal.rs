@@ -1,4 +1,5 @@
-//! Width and colour of what is printed: from COLUMNS, and none where nobody sees it.
+//! Width and colour of the output: the width comes from COLUMNS, and there are no colours unless the output is a
+//! terminal.
 
 use std::path::Path;
 
@@ -22,7 +23,7 @@ fn printed(args: &[&str], variables: &[(&str, &str)]) -> String {
     text(&done.stdout)
 }
 
-/// Columns of the widest line but the path of the page.
+/// Width of the widest line, except for the path of the page.
 fn widest(printed: &str) -> usize {
     let lines = printed.lines().filter(|l| !l.ends_with("report.html"));
     lines.map(textwrap::core::display_width).max().unwrap()
@@ -64,7 +65,7 @@ fn nothing_that_is_piped_is_coloured() {
     }
 }
 
-/// In a terminal of its own, which `script` gives.
+/// In a separate terminal, created by `script`.
 fn in_a_terminal(variables: &[(&str, &str)]) -> Option<String> {
     let sandbox = Sandbox::new();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");

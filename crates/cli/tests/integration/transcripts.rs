@@ -1,7 +1,8 @@
-//! What README.md and docs/ show of the program is what it prints for the records beside the tests.
+//! The transcripts in README.md and docs/ are the output of the program for the tests' records.
 //!
-//! A block after `<!-- generated: cargo xtask readme NAME -->` shows one command on the record NAME.json, without a name on
-//! readme.json. With `CRYPTBENCH_WRITE` in the environment, as `cargo xtask readme` has it, the blocks are written anew.
+//! A block after `<!-- generated: cargo xtask readme NAME -->` shows one command on the record NAME.json, or on
+//! readme.json if there is no name. If `CRYPTBENCH_WRITE` is set in the environment, as `cargo xtask readme` does,
+//! the blocks are rewritten.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +13,11 @@ const OPENING: &str = "<!-- generated: cargo xtask readme";
 const CONSOLE: &str = "```console\n$ ";
 const END: &str = "\n```\n<!-- end of generated -->";
 
-/// Lines of a screen, and of one that ranks.
+/// Maximum number of lines of a screen, and of a screen with a ranking.
 const SCREEN: usize = 24;
 const RANKED: usize = 35;
 
-/// Answers a run with what was measured.
+/// Answers `run` with the output for an existing record.
 const SHIM: &str = r#"#!/bin/sh
 if [ "$1" = run ]; then
     quiet=
@@ -35,7 +36,7 @@ fn record_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/{name}.json"))
 }
 
-/// `page` with what its commands print.
+/// Returns `page` with the current output of its commands.
 fn with_transcripts(page: &str) -> String {
     let mut made = String::new();
     let mut rest = page;
@@ -54,7 +55,7 @@ fn with_transcripts(page: &str) -> String {
     made + rest
 }
 
-/// What `command` prints in a terminal of 80 columns where the newest run is that of `record`.
+/// The output of `command` in a terminal of 80 columns if the newest run is that of `record`.
 fn printed(command: &str, record: &Path) -> String {
     let sandbox = Sandbox::new();
     sandbox.keep_run(record);
@@ -97,7 +98,7 @@ fn no_transcript_is_longer_than_a_screen_or_wider_than_80_columns() {
             let limit = if command.contains("systems all") { RANKED } else { SCREEN };
             let lines: Vec<&str> = shown.lines().collect();
             assert!(lines.len() <= limit, "{command}: {} lines", lines.len());
-            // The path of the page is never broken, and tables for a ticket are wrapped by none.
+            // The path of the page is never wrapped, and neither are Markdown tables.
             let wide = |l: &&&str| textwrap::core::display_width(l) > 80;
             let free = |l: &&&str| l.ends_with("report.html") || l.starts_with('|');
             let over: Vec<_> = lines.iter().filter(wide).filter(|l| !free(l)).collect();

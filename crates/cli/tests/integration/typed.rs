@@ -1,4 +1,5 @@
-//! Passphrases that are typed at a terminal, which `script` gives: three tries, and a weak one named.
+//! Passphrases typed at a terminal that `script` provides: there are three tries, and a weak passphrase causes a
+//! warning.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -6,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// Runs a command in a terminal, and answers each prompt with the next of these lines. Exit code and what was shown.
+/// Runs a command in a terminal and answers each prompt with the next line. Returns the exit code and everything
+/// shown.
 fn typed(s: &Sandbox, line: &str, answers: &[&str]) -> Option<(Option<i32>, String)> {
     let line = format!("{} {line}", env!("CARGO_BIN_EXE_cryptbench"));
     let like = s.command(&[]);
@@ -33,7 +35,7 @@ fn typed(s: &Sandbox, line: &str, answers: &[&str]) -> Option<(Option<i32>, Stri
             said.matches("Passphrase for").count() + said.matches("Repeat the passphrase").count();
         if prompts > asked && said.trim_end().ends_with(':') {
             if let Some(answer) = answers.get(asked) {
-                // What was typed before the prompt is thrown away.
+                // Input typed before the prompt is discarded.
                 std::thread::sleep(std::time::Duration::from_millis(200));
                 writeln!(input, "{answer}").unwrap();
             }
@@ -72,7 +74,7 @@ fn a_wrong_passphrase_can_be_typed_again_twice() {
     let (code, said) = typed(&s, open, &["a", "b", "c", "d"]).unwrap();
     assert_eq!((code, said.matches("Passphrase for v").count()), (Some(7), 3), "{said}");
     assert_eq!(said.matches("no key fits").count(), 3, "{said}");
-    // One from a file is tried once.
+    // A passphrase from a file is tried once.
     fs::write(s.target().join("other"), "wrong").unwrap();
     let (code, said) = typed(&s, &format!("{open} --passphrase-file other"), &[]).unwrap();
     assert_eq!((code, said.matches("no key fits").count()), (Some(7), 1), "{said}");
@@ -97,7 +99,7 @@ fn the_new_passphrase_is_typed_once_however_often_the_old_one_is_wrong() {
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(said.matches("Passphrase for v").count(), 3, "{said}");
     assert_eq!(said.matches("Passphrase for the new key").count(), 1, "{said}");
-    // An old one from a file is tried once, though the new one is typed.
+    // An old passphrase from a file is tried once, even if the new one is typed.
     let (code, said) =
         typed(&s, &format!("{change} --passphrase-file wrong"), &[new, new]).unwrap();
     assert_eq!((code, said.matches("no key fits").count()), (Some(7), 1), "{said}");

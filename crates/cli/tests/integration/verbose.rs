@@ -1,4 +1,4 @@
-//! `--verbose`: a set-up can be followed from what it tells, and no secret is in it.
+//! `--verbose`: its messages show every step of the set-up, and contain no secrets.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::sandbox::{Sandbox, text};
 const TINY: &str =
     "run --builtin-only --size 16MiB --trial 10ms --max-pairs 6 --budget 60s --quiet";
 
-/// The numbers of resources in lines that hold `what`, which comes before or after the number.
+/// The numbers of resources in lines that contain `what` before or after the number.
 fn numbers(said: &str, what: &str) -> BTreeSet<u32> {
     let lines = said.lines().filter(|line| line.contains(what));
     let numbers = lines.filter_map(|line| {
@@ -44,7 +44,7 @@ fn a_variable_asks_for_the_same_and_a_wrong_one_is_refused() {
         assert!(done.status.success(), "{value}: {said}");
         assert_eq!(said.contains("] cryptbench 1."), is_told, "{value}: {said}");
     }
-    // What is not UTF-8 is no level either.
+    // A value that is not UTF-8 is not a valid level either.
     let unreadable = std::ffi::OsStr::from_bytes(b"info\xff");
     let unread = s.command(&["systems"]).env("CRYPTBENCH_LOG", unreadable).output().unwrap();
     let refused = list("loud");

@@ -1,4 +1,5 @@
-//! One vocabulary: every table for people calls choices and workloads as the answer does, and programs get the identifiers.
+//! The same names everywhere: every table for people uses the answer's names for choices and workloads, and
+//! programs get the identifiers.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ fn said(s: &Sandbox, args: &[&str]) -> String {
     text(&done.stdout)
 }
 
-/// What a record stores and the answer calls otherwise.
+/// Names that a record stores but for which the answer uses others.
 fn stored(record: &Record) -> Vec<String> {
     let names = Names::of(&record.plan);
     let workloads = record.plan.workloads.iter().map(|w| (&w.id, &w.label, names.workload(w)));

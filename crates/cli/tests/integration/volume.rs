@@ -1,4 +1,4 @@
-//! `cryptbench volume`, through the program: every format created, opened, changed, mounted, and refused.
+//! `cryptbench volume` through the binary: every format is created, opened, changed, mounted and refused.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -7,7 +7,7 @@ use std::process::Output;
 
 use crate::sandbox::{Sandbox, skipped, text};
 
-/// A sandbox with passphrases in files, and the names of what the tests make in it.
+/// A sandbox with passphrases in files. The tests use the same names in each.
 struct Bench {
     sandbox: Sandbox,
 }
@@ -15,7 +15,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let bench = Self { sandbox: Sandbox::new() };
-        // Some bytes that a shell or a terminal would have mangled.
+        // These contain bytes that a shell or a terminal would change.
         fs::write(bench.path("old"), b"old \xc3\xa4 secret\n").unwrap();
         fs::write(bench.path("new"), b"new secret").unwrap();
         fs::write(bench.path("key"), [7; 100]).unwrap();
@@ -39,7 +39,7 @@ impl Bench {
         output
     }
 
-    /// Runs, expects this exit code, and returns what is said.
+    /// Runs the command, expects this exit code, and returns the messages.
     fn refused(&self, args: &[&str], code: i32) -> String {
         let output = self.volume(args);
         let said = self.sandbox.without_place(&text(&output.stderr));
@@ -58,7 +58,7 @@ impl Bench {
     }
 }
 
-/// A test that failed leaves no mount.
+/// A failed test leaves no mount behind.
 impl Drop for Bench {
     fn drop(&mut self) {
         if self.path("mnt").exists() {
@@ -67,7 +67,7 @@ impl Drop for Bench {
     }
 }
 
-/// The cheapest volume of a format, under the old passphrase.
+/// Arguments that create the cheapest volume of a format, with the old passphrase.
 fn create(format: &str) -> Vec<&str> {
     let mut args = vec!["create", "v", "--format", format, "--passphrase-file", "old"];
     args.extend(match format {
@@ -79,7 +79,7 @@ fn create(format: &str) -> Vec<&str> {
     args
 }
 
-/// What opens it quickly.
+/// Options that make opening it fast.
 fn hint(format: &str) -> &'static [&'static str] {
     match format {
         "veracrypt" => &["--pim", "1", "--prf", "sha-512"],
@@ -185,7 +185,7 @@ fn a_volume_that_cannot_be_made_leaves_no_file() {
     said += &bench.refused(&[&small[..], &["--passphrase-file", "old"]].concat(), 2);
     said += &bench.refused(&[&create("luks1")[..], &["--hidden"]].concat(), 2);
     assert!(!bench.path("v").exists());
-    // Without a terminal, and no passphrase given.
+    // Without a terminal and without a passphrase.
     let asks = bench.refused(&["create", "v", "--size", "2MiB", "--pim", "1"], 1);
     assert!(asks.contains("--passphrase-file"), "{asks}");
     assert!(!bench.path("v").exists());
@@ -226,7 +226,7 @@ fn keys_are_changed_added_and_removed() {
     let add = ["key", "add", "v", "--passphrase-file", "old", "--new-keyfile", "key"];
     bench.ok(&[&add[..], &["--unlock-time", "1ms", "--new-prf", "sha-256"]].concat());
     bench.ok(&["dump", "v", "-", "--keyfile", "key"]);
-    // The keyslot that is named is tried, and not removed without its key.
+    // The named keyslot is tried, but is not removed without its key.
     bench.refused(&["key", "remove", "v", "--keyfile", "key", "--key-slot", "0"], 7);
     bench.ok(&["dump", "v", "-", "--passphrase-file", "old"]);
     bench.ok(&["key", "remove", "v", "--passphrase-file", "old", "--key-slot", "0"]);
@@ -245,7 +245,7 @@ fn a_header_is_saved_and_restored() {
         args.extend(hint(format));
         bench.ok(&args);
         let mut bytes = fs::read(bench.path("v")).unwrap();
-        // Both LUKS2 headers, and a tcrypt header.
+        // The part with both LUKS2 headers, or with the header of TrueCrypt and VeraCrypt.
         bytes[..32 << 10].fill(0);
         fs::write(bench.path("v"), &bytes).unwrap();
         let mut args = vec!["header-restore", "v", "saved", "--passphrase-file", "old"];
@@ -321,7 +321,7 @@ fn a_person_creates_mounts_uses_unmounts_and_opens_again() {
         bench.ok(&mount);
         fs::write(bench.path("mnt/file"), "written through the mount").unwrap();
         said += &bench.refused(&mount, 3);
-        // While somebody works in it, nothing is torn down.
+        // As long as a program uses it, it is not unmounted.
         let open = fs::File::open(bench.path("mnt/file")).unwrap();
         said += &bench.refused(&["umount", "mnt"], 6);
         assert!(bench.path("mnt/file").exists());
@@ -413,7 +413,7 @@ fn a_killed_server_leaves_nothing_that_cleanup_does_not_remove_and_no_secret_sho
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
         u64::from_str_radix(line.trim_end_matches(" kB"), radix).unwrap()
     };
-    // CAP_IPC_LOCK (14): who has it keeps its keys from swap.
+    // CAP_IPC_LOCK (14): a process with this capability protects its keys from being swapped out.
     if number("self", "CapEff:", 16) >> 14 & 1 == 1 {
         assert!(number(&server.to_string(), "VmLck:", 10) > 0);
     }
@@ -421,7 +421,7 @@ fn a_killed_server_leaves_nothing_that_cleanup_does_not_remove_and_no_secret_sho
     let said = text(&bench.sandbox.run(&["cleanup"]).stdout);
     assert!(said.contains("mnt"), "{said}");
     assert_eq!(left(&bench), [""; 0]);
-    // And it mounts again; a killed server is also swept away by the next mount, or by umount.
+    // It can be mounted again. The remains of a killed server are also removed by the next mount, or by umount.
     bench.ok(&["mount", "v", "mnt", "--passphrase-file", "old"]);
     kill(keeper_of(server_of(&bench.path("v"))));
     bench.ok(&["mount", "v", "mnt", "--raw", "--passphrase-file", "old"]);
@@ -438,7 +438,7 @@ fn a_file_that_was_not_finished_goes_with_cleanup() {
         let part = |path: &PathBuf| path.extension().is_some_and(|e| e == "part");
         entries.map(|entry| entry.path()).find(part)
     };
-    // A key derivation of half a minute, which nobody waits for.
+    // A key derivation of half a minute, which the test does not wait for.
     let args =
         ["volume", "create", "v", "--size", "2MiB", "--pim", "60000", "--passphrase-file", "old"];
     let mut child = bench.sandbox.command(&args).spawn().unwrap();
@@ -446,7 +446,7 @@ fn a_file_that_was_not_finished_goes_with_cleanup() {
         assert!(child.try_wait().unwrap().is_none(), "it ended early");
         std::thread::yield_now();
     }
-    // A process that lives keeps its file.
+    // The file of a running process is kept.
     bench.sandbox.run(&["cleanup"]);
     assert!(begun().is_some());
     kill(child.id() as i32);
@@ -455,11 +455,11 @@ fn a_file_that_was_not_finished_goes_with_cleanup() {
     assert_eq!((begun(), left(&bench)), (None, vec![]));
 }
 
-/// Ends a process without a farewell, and waits until it has let go of its files.
+/// Kills a process, and waits until its files are closed.
 fn kill(process: i32) {
     let pid = rustix::process::Pid::from_raw(process).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    // Its last thread lets go of the files, and with them of the locks, before it leaves this list.
+    // The last thread closes the files, and releases the locks, before it disappears from this list.
     let threads = || fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
     let state = || fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let is_zombie =
@@ -469,14 +469,14 @@ fn kill(process: i32) {
     }
 }
 
-/// The process that takes down what `server` serves.
+/// The keeper, which unmounts what `server` serves.
 fn keeper_of(server: i32) -> i32 {
     let status = fs::read_to_string(format!("/proc/{server}/status")).unwrap();
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
     parent.trim().parse().unwrap()
 }
 
-/// The process that has this volume open in the background.
+/// The background process that has this volume open.
 fn server_of(volume: &Path) -> i32 {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     processes
@@ -512,7 +512,7 @@ fn raw_gives_the_plaintext_as_a_file() {
     let mut file = fs::File::options().write(true).open(bench.path("mnt/volume")).unwrap();
     std::io::Write::write_all(&mut file, &[9; 5000]).unwrap();
     file.sync_all().unwrap();
-    // While it is open, it stays, and goes on taking writes.
+    // As long as it is open, it stays mounted, and can still be written.
     bench.refused(&["umount", "mnt"], 6);
     std::io::Write::write_all(&mut file, &[8; 100]).unwrap();
     drop(file);
@@ -606,13 +606,13 @@ fn what_is_not_filled_is_said_and_fill_leaves_nothing_of_what_was_there() {
         told += &make(&[]);
         assert!(left() > 1000, "{format}");
         told += &make(&["--fill"]);
-        // What lies behind BitLocker's metadata belongs to no file system.
+        // The area after BitLocker's metadata is not part of the file system.
         let most = if format == "bitlocker" { 4096 } else { 0 };
         assert!(left() <= most, "{format}: {}", left());
         let plain = bench.plaintext(&[]);
         let zeros = plain.iter().filter(|&&byte| byte == 0).count();
         assert!(zeros > plain.len() / 2, "{format}: {zeros} of {}", plain.len());
-        // A new file has no earlier data, but shows what is written.
+        // A new file has no earlier data, but shows which parts are written.
         fs::remove_file(bench.path("v")).unwrap();
         let size = format!("{size}MiB");
         let words = ["create", "v", "--size", &size, "--format", format];
@@ -692,7 +692,7 @@ fn bitlocker_volumes_that_cannot_be_made_leave_nothing() {
         said += &bench.refused(&with(&[more, &recovery].concat()), 2);
         assert!(!bench.path("v").exists() && !bench.path("recovery").exists(), "{said}");
     }
-    // A recovery password that exists is used and stays as it is.
+    // An existing recovery password is used and not changed.
     let digits = "471207-278498-422125-177177-561902-537405-468006-693451\n";
     fs::write(bench.path("recovery"), digits).unwrap();
     bench.ok(&with(&recovery));
@@ -740,7 +740,7 @@ fn file_systems_of_windows_fit_in_front_of_bitlockers_metadata() {
         ]);
         let plain = bench.plaintext(&[]);
         assert_eq!(&plain[3..11], magic, "{kind}");
-        // The file system ends before the metadata, which are whole.
+        // The file system ends before the metadata, which is intact.
         let json = bench.ok(&["info", "v", "--json"]).stdout;
         let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
         let usable = json["bitlocker"]["copies"][0][0].as_u64().unwrap();
@@ -761,7 +761,7 @@ fn a_luks_header_that_lies_elsewhere_is_named() {
     let bench = Bench::new();
     bench.create("luks1");
     let plain = bench.plaintext(&[]);
-    // The header of 2 MiB apart from its volume, which stays what it was behind it.
+    // The header of 2 MiB is saved separately, and the rest of the volume is not changed.
     let whole = fs::read(bench.path("v")).unwrap();
     bench.ok(&["header-backup", "v", "header"]);
     let mut torn = whole;

@@ -1,4 +1,4 @@
-//! `cryptbench volume` on FileVault 2 volumes, through the program.
+//! `cryptbench volume` through the binary, on FileVault 2 volumes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::sandbox::{Sandbox, skipped, text};
 struct Bench(Sandbox);
 
 impl Bench {
-    /// The volume `v`, and files with what opens it.
+    /// The volume `v`, and files with the secrets that open it.
     fn new(maker: &Maker) -> Self {
         let bench = Self(Sandbox::new());
         let (image, file) = maker.make();
@@ -50,7 +50,7 @@ impl Bench {
         output.stdout
     }
 
-    /// Expects this exit code, and returns what is said.
+    /// Expects this exit code, and returns the messages.
     fn refused(&self, args: &str, code: i32) -> String {
         let output = self.volume(args);
         let said = text(&output.stderr);
@@ -135,7 +135,7 @@ fn what_cannot_be_opened_or_changed_says_so() {
         "#);
 }
 
-/// What is mounted from the sandbox, or lies below a loop device.
+/// Everything mounted from the sandbox, and loop devices over its files.
 fn left(bench: &Bench) -> Vec<String> {
     let place = bench.0.target().display().to_string();
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -156,7 +156,7 @@ fn what_is_mounted_and_exported_is_what_is_dumped_and_nothing_stays() {
     bench.ok("mount v mnt --raw --read-only --passphrase-file password");
     assert!(fs::read(bench.path("mnt/volume")).unwrap() == maker.plaintext());
     bench.ok("umount mnt");
-    // What is in it is not a whole file system.
+    // It contains only a part of a file system.
     bench.refused("mount v mnt --passphrase-file password", 3);
     assert_eq!(left(&bench), [""; 0]);
     if Command::new("nbdcopy").arg("--version").output().is_err() {

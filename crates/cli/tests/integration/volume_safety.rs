@@ -1,4 +1,5 @@
-//! `cryptbench volume` with what a stranger made: volumes that would hand out root, and things that are no volume.
+//! `cryptbench volume` with untrusted input: volumes that would give away root privileges, and files that are not
+//! volumes.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _, chown};
@@ -13,10 +14,10 @@ use crate::sandbox::{Sandbox, skipped, text};
 use rustix::process::{Pid, Signal};
 use sha2::{Digest as _, Sha256};
 
-/// Another user, who owns nothing: nobody, since fusermount3 wants a user with a name.
+/// Another user, who owns nothing. It is nobody, because fusermount3 requires a user with a name.
 const STRANGER: u32 = 65_534;
 
-/// A sandbox with a passphrase in a file, in which other users may look around.
+/// A sandbox with a passphrase in a file, to which other users have read access.
 struct Bench {
     sandbox: Sandbox,
 }
@@ -46,7 +47,7 @@ impl Bench {
     }
 }
 
-/// A test that failed leaves no mount.
+/// A failed test leaves no mount behind.
 impl Drop for Bench {
     fn drop(&mut self) {
         if self.path("mnt").exists() {
@@ -57,7 +58,7 @@ impl Drop for Bench {
 
 const OPENED: [&str; 2] = ["--passphrase-file", "secret"];
 
-/// The cheapest volume.
+/// Arguments that create the cheapest volume.
 const CREATE: [&str; 10] = [
     "create",
     "v",
@@ -79,7 +80,7 @@ fn can_mount() -> bool {
     true
 }
 
-/// Per-mount options of what is mounted at `place` (proc_pid_mountinfo(5)).
+/// Options of the mount at `place` (proc_pid_mountinfo(5)).
 fn mount_options(place: &Path) -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let entries = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -111,7 +112,7 @@ fn a_strangers_volume_hands_out_neither_root_nor_a_disk() {
         |wanted: [&str; 2]| wanted.map(|name| mount_options(&place).iter().any(|o| o == name));
     mount(&["-o", "suid,dev"]);
     assert_eq!(told(["nosuid", "nodev"]), [false, false]);
-    // By its own name: where all of coreutils is one program, that tells it what to do.
+    // The copy keeps its name: if all of coreutils is a single program, the name selects what it does.
     fs::copy("/usr/bin/id", place.join("id")).unwrap();
     fs::set_permissions(place.join("id"), Permissions::from_mode(0o4755)).unwrap();
     rustix::fs::mknodat(
@@ -122,7 +123,7 @@ fn a_strangers_volume_hands_out_neither_root_nor_a_disk() {
         rustix::fs::makedev(1, 5),
     )
     .unwrap();
-    // Asked for, both are as on any disk of one's own.
+    // On request, both have their usual effect.
     assert_eq!(who(), "0");
     zero().unwrap();
     bench.ok(&["umount", "mnt"]);
@@ -141,10 +142,10 @@ fn a_strangers_volume_hands_out_neither_root_nor_a_disk() {
     bench.ok(&["umount", "mnt"]);
 }
 
-/// How long a refusal, or the end after a signal, may take on a busy machine.
+/// Time that a refusal, or stopping after a signal, may take on a busy machine.
 const SOON: Duration = Duration::from_secs(2);
 
-/// The exit code of a command that ends soon, and what it said; a command that goes on is killed.
+/// The exit code and messages of a command that ends soon. Kills it if it does not.
 fn soon(command: &mut Command) -> (Option<i32>, String) {
     let begun = Instant::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -235,7 +236,8 @@ fn a_pipe_gives_a_passphrase_when_it_comes_and_a_signal_ends_the_wait() {
     }
 }
 
-/// The exit code of a command that gets SIGTERM once it is there, and what it said; killed if it goes on for long.
+/// The exit code and messages of a command that gets SIGTERM as soon as `is_there` returns. Kills it if it takes
+/// long.
 fn terminated(command: &mut Command, is_there: impl Fn(&mut Child)) -> (Option<i32>, String) {
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     is_there(&mut child);
@@ -250,12 +252,12 @@ fn terminated(command: &mut Command, is_there: impl Fn(&mut Child)) -> (Option<i
     (output.status.code(), text(&output.stderr))
 }
 
-/// A LUKS2 volume whose header asks for this much of Argon2id.
+/// A LUKS2 volume whose header requires this much memory and this many passes of Argon2id.
 fn costly(bench: &Bench, memory_kib: u32, passes: u32) {
     let size = ["--size", "20MiB", "--unlock-time", "1ms"];
     bench.ok(&[&["create", "v", "--format", "luks2"], &size[..], &OPENED].concat());
     let mut bytes = fs::read(bench.path("v")).unwrap();
-    // Both copies: a binary header, JSON metadata padded with zeros, and a checksum over all of it.
+    // Both copies consist of a binary header, JSON metadata padded with zeros, and a checksum over all of it.
     const COPY: usize = 16 << 10;
     for copy in bytes[..2 * COPY].chunks_mut(COPY) {
         let metadata = &mut copy[4096..];
@@ -301,7 +303,7 @@ fn a_signal_ends_a_key_derivation_that_a_header_makes_last_for_minutes() {
     assert!(mounts_below(&bench.path("mnt")).is_empty());
 }
 
-/// Memory of a process and its descendants.
+/// Memory of a process and its descendants in KiB.
 fn resident_kib(process: u32) -> u64 {
     let read = |file: &str| fs::read_to_string(format!("/proc/{process}/{file}"));
     let status = read("status").unwrap_or_default();
@@ -312,7 +314,7 @@ fn resident_kib(process: u32) -> u64 {
     own.and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) + children.sum::<u64>()
 }
 
-/// Mount points at a path.
+/// Mount points at or below a path.
 fn mounts_below(place: &Path) -> Vec<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let place = place.display().to_string();
@@ -328,7 +330,7 @@ fn a_header_that_asks_for_more_memory_than_there_is_is_refused() {
         skipped("the memory limits of cgroups cannot be set here");
         return;
     };
-    // A shell goes in, and becomes the program.
+    // A shell enters the group and then executes the program.
     let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", cgroup.0.display());
     let limited = |args: &[&str]| {
         let program = bench.sandbox.command(args);
@@ -348,7 +350,7 @@ fn a_header_that_asks_for_more_memory_than_there_is_is_refused() {
     assert!(said.contains("needs 4096 MiB of memory"), "{said}");
     assert!(said.contains("this process can have"), "{said}");
     fs::remove_file(bench.path("v")).unwrap();
-    // What is made there can be opened there.
+    // A volume created in the group can also be opened in it.
     let create = ["volume", "create", "v", "--format", "luks2", "--size", "20MiB"];
     let (code, said) = limited(&[&create[..], &["--unlock-time", "1ms"], &OPENED].concat());
     assert_eq!(code, Some(0), "{said}");
@@ -356,7 +358,7 @@ fn a_header_that_asks_for_more_memory_than_there_is_is_refused() {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// A cgroup below that of this test, with little memory. Dropping it removes it.
+/// A control group below that of this test, with little memory. Dropping it removes it.
 struct Cgroup(PathBuf);
 
 impl Cgroup {
@@ -388,7 +390,7 @@ impl Drop for Cgroup {
     }
 }
 
-/// A volume of an ordinary user's, a place to mount it, and a copy of the program that this user can run.
+/// A volume that belongs to an ordinary user, a mount point, and a copy of the program that this user can run.
 fn give_to_stranger(bench: &Bench) {
     bench.ok(&CREATE);
     fs::copy(env!("CARGO_BIN_EXE_cryptbench"), bench.path("program")).unwrap();
@@ -401,7 +403,7 @@ fn give_to_stranger(bench: &Bench) {
     }
 }
 
-/// `volume` as that user, who may lock so many bytes.
+/// Runs `volume` as that user, who may lock `limit` bytes.
 fn as_stranger(bench: &Bench, limit: u64, args: &[&str]) -> Command {
     let mut command = Command::new("prlimit");
     command
@@ -422,7 +424,7 @@ fn as_stranger(bench: &Bench, limit: u64, args: &[&str]) -> Command {
     command
 }
 
-/// Processes of the copy of the program that have a volume open.
+/// Processes of the copied program that have a volume open.
 fn processes(bench: &Bench) -> Vec<i32> {
     let program = bench.path("program").canonicalize().unwrap();
     let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -436,17 +438,17 @@ fn processes(bench: &Bench) -> Vec<i32> {
     pids.filter(is_one).filter(serves).collect()
 }
 
-/// KiB of a process that are locked.
+/// Locked memory of a process in KiB.
 fn locked_kib(process: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmLck:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// What is allowed to be locked, and whether that is enough: today's default, that of older systems, and nothing.
+/// Limits on locked memory, and whether each is enough: the current default, that of older systems, and 0.
 const LIMITS: [(u64, bool); 3] = [(8 << 20, true), (64 << 10, true), (0, false)];
 
-/// How often it is said that keys are not locked.
+/// Number of warnings that keys are not locked.
 fn warnings(said: &str) -> usize {
     said.matches("locked in memory").count()
 }
@@ -479,7 +481,7 @@ fn an_ordinary_users_keys_are_locked_in_memory_or_a_warning_says_that_they_are_n
         let said = text(&server.wait_with_output().unwrap().stderr);
         assert_eq!((locked > 0, warnings(&said)), (locks, usize::from(!locks)), "{limit}: {said}");
     }
-    // What asks for no secret has nothing to warn of.
+    // A command that needs no secret has nothing to warn about.
     let output = as_stranger(&bench, 0, &["info", "v"]).output().unwrap();
     assert_eq!(text(&output.stderr), "");
 }
@@ -493,7 +495,7 @@ fn an_ordinary_users_mount_keeps_its_keys_locked() {
         skipped("an ordinary user mounts with fusermount3 (package fuse3)");
         return;
     }
-    // Distributions open it to everybody by a rule of udev, which containers do not run.
+    // Distributions give everybody access to it with a udev rule, which is not applied in containers.
     if fs::metadata("/dev/fuse").is_ok_and(|m| m.permissions().mode() & 0o006 != 0o006) {
         skipped("/dev/fuse is for root alone here");
         return;

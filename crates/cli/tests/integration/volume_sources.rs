@@ -1,5 +1,5 @@
-//! Where keys, volumes and dumps come from and go to: parts of key files, directories of them, partitions of disks, dumps that
-//! go on.
+//! Sources and destinations of keys, volumes and dumps: parts of key files, directories of key files, partitions of
+//! disks, and dumps that are continued.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -26,7 +26,7 @@ impl Bench {
         self.0.run(&[&["volume"], &words[..]].concat())
     }
 
-    /// A file that only this user may access.
+    /// A file to which only this user has access.
     fn private(&self, name: &str, bytes: &[u8]) {
         fs::write(self.path(name), bytes).unwrap();
         fs::set_permissions(self.path(name), Permissions::from_mode(0o600)).unwrap();
@@ -86,7 +86,8 @@ fn a_dump_goes_on_where_it_was_interrupted() {
     bench.ok("create v --format luks1 --size 16MiB --unlock-time 1ms --passphrase-file old");
     let whole = bench.ok("dump v - --passphrase-file old");
     let dump = "dump v out --resume --passphrase-file old";
-    // Nothing yet, then the start, which ends within a piece, on its end, and within the first.
+    // Nothing yet; then a beginning that ends in the middle of a piece, at the end of a piece, in the first piece,
+    // and so on.
     for kept in [None, Some(9_000_001), Some(8 << 20), Some(100), Some(0), Some(whole.len())] {
         let _ = fs::remove_file(bench.path("out"));
         if let Some(kept) = kept {
@@ -104,7 +105,8 @@ fn a_dump_goes_on_where_it_was_interrupted() {
         assert!(fs::read(bench.path("out.partial")).unwrap() == kept, "it is left as it was");
         fs::remove_file(bench.path("out.partial")).unwrap();
     };
-    // Other bytes at the end of the last whole piece, in the first one, in the torn tail, and in all that there is.
+    // Different bytes at the end of the last complete piece, in the first piece, in the incomplete rest, and in a
+    // file without a complete piece.
     for (kept, wrong) in [(9 << 20, (8 << 20) - 1), (9 << 20, 512), (9_000_001, 9_000_000), (7, 6)]
     {
         let mut other = whole[..kept].to_vec();
@@ -114,7 +116,7 @@ fn a_dump_goes_on_where_it_was_interrupted() {
     left_alone(&[&whole[..], b"x"].concat(), "longer than this volume");
     bench.refused("dump v - --resume --passphrase-file old", 2, "--resume");
 
-    // What fails before anything is written leaves nothing.
+    // An error before anything is written leaves nothing behind.
     fs::write(bench.path("wrong"), "wrong").unwrap();
     let output = bench.volume("dump v out --resume --passphrase-file wrong");
     assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
@@ -158,7 +160,7 @@ fn info_says_what_partitions_hold() {
     let told: serde_json::Value = serde_json::from_slice(&bench.ok("info disk --json")).unwrap();
     assert_eq!(told["partitions"][0]["kind"]["kind"], "luks");
     assert_eq!(told["partitions"][0]["offset"], 1 << 20);
-    // A key is changed there, and nothing else is.
+    // A key is changed in the partition, and nothing else is.
     let place = "--partition 1 --passphrase-file old";
     bench
         .ok(&format!("key add disk {place} --new-keyfile old --unlock-time 1ms --new-prf sha-256"));
@@ -181,7 +183,7 @@ fn a_disk_of_large_sectors_is_named_in_the_header_as_veracrypt_wants_it() {
     for format in ["veracrypt", "truecrypt"] {
         let cheap =
             if format == "veracrypt" { cheap } else { "--prf sha-512 --passphrase-file old" };
-        // What is asked for goes first.
+        // The requested size takes precedence.
         for (asked, sector) in [("", " 4096"), (" --sector-size 512", " 512")] {
             let create = format!("create {disk} --quick --format {format} {cheap}{asked}");
             bench.ok(&format!("{create} --destroy {disk}"));
@@ -195,7 +197,7 @@ fn a_disk_of_large_sectors_is_named_in_the_header_as_veracrypt_wants_it() {
     drop(detached);
 }
 
-/// A loop device that is gone at the end.
+/// A loop device that is detached when dropped.
 struct Detached<'a>(&'a str);
 
 impl Drop for Detached<'_> {

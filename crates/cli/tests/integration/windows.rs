@@ -1,4 +1,4 @@
-//! A record that cryptbench.exe made (`cargo xtask cross windows`): it is read and rendered here.
+//! A record that cryptbench.exe wrote (`cargo xtask cross windows`) is read and rendered here.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::sandbox::{Sandbox, text};
 #[test]
 fn a_record_made_under_wine_is_rendered_here() {
     let s = Sandbox::new();
-    // A report lies beside its record.
+    // A report is saved next to its record.
     let record = s.out().join("record.json");
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/wine/record.json");
     std::fs::copy(fixture, &record).unwrap();
