@@ -167,9 +167,9 @@ pub struct Files {
 
 /// The result of saving a record.
 pub enum Saved {
-    /// The record is in its directory.
+    /// The record was saved in the chosen directory.
     In(PathBuf),
-    /// The record is in a different location, for this reason.
+    /// The record was saved in a different location, for this reason.
     Elsewhere(PathBuf, anyhow::Error),
     /// The record was not saved, for this reason.
     Nowhere(anyhow::Error),

@@ -304,7 +304,8 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
     }
     cryptbench_system::sweep(&mut selection, args.what.sweep.iter().map(String::as_str))?;
     if !args.what.sweep.is_empty() && selection.is_open() {
-        // With an open selection, an engine that is swept would be measured with all sector sizes.
+        // If no system is chosen, a sweep measures only the built-in engine. An open selection would also measure
+        // all of its sector sizes.
         selection.systems.push(BUILTIN.name.to_owned());
     }
     Ok(selection)
@@ -326,7 +327,7 @@ fn show(args: &RunArgs, report: &Report<'_>, saved: &Saved) -> anyhow::Result<()
     let text = match (args.shown.quiet, saved) {
         (true, Saved::In(_) | Saved::Nowhere(_)) => brief(report, style),
         (_, Saved::In(directory) | Saved::Elsewhere(directory, _)) => {
-            // Such a run is the newest of the user's own runs.
+            // With neither of these options, the run is the newest one in the user's directory of runs.
             let named = match (args.result.output.is_none() && args.result.resume.is_none(), saved)
             {
                 (true, Saved::In(_)) => "last".to_owned(),

@@ -32,7 +32,7 @@ pub enum RunError {
     /// The storage failed under load.
     #[error(transparent)]
     Load(#[from] cryptbench_load::LoadError),
-    /// The storage failed between two trials.
+    /// An operation on the storage failed that is not a request of the load.
     #[error("cannot {act}")]
     Storage {
         /// The operation, as a verb.

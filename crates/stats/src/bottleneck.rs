@@ -367,7 +367,7 @@ fn worked(asked: &Asked, pieces: Option<Cause>, work_s: Option<f64>) -> Option<B
     Some(Bottleneck { cause, predicted: Some(predicted) })
 }
 
-/// The pieces of a split request as the cause of its work.
+/// If a request is split, the pieces as the cause; `work_s` is the CPU time spent on them.
 fn by_pieces(cut: Option<Cause>, work_s: Option<f64>) -> Option<Cause> {
     match cut? {
         Cause::Pieces { bytes, pieces, .. } => Some(Cause::Pieces { bytes, pieces, work_s }),

@@ -128,7 +128,7 @@ impl Study {
         row.time(&row.default)
     }
 
-    /// The cost of a function with a PIM of the question.
+    /// The cost of a function with this PIM, for the kind of volume in question.
     pub fn at(&self, function: Function, pim: u32) -> Option<Derivation> {
         derivation(self.question.volume, function, Some(pim)).ok()
     }

@@ -15,7 +15,7 @@ pub fn catalogue() -> Catalogue {
     let ciphers = cryptbench_cipher::ciphers().iter();
     Catalogue {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        // The page cannot transmit every name; its runs are started in this directory.
+        // If the name cannot be sent to the page, use `.`: runs of the page are started in this directory.
         target: here().to_str().map_or_else(|| ".".to_owned(), ToOwned::to_owned),
         systems: systems.map(system).collect(),
         ciphers: ciphers.map(|c| choice(c.name, c.label)).collect(),

@@ -21,7 +21,7 @@ const PLACES: usize = 2;
 /// trials.
 pub(crate) const RANGE: u64 = 512 << 20;
 
-/// Minimum time for setting up a system, as long as any time is left.
+/// Each system gets at least this much time for its set-up, unless less time is left.
 pub(crate) const SET_UP_EACH: Duration = Duration::from_secs(15);
 
 /// The systems that a run chose, and those that it did not.
@@ -114,7 +114,7 @@ impl Choices {
         Ok(choices)
     }
 
-    /// The arms of an earlier part of the run.
+    /// The arms that an earlier part of the run had.
     pub(super) fn again(
         selection: &Selection,
         earlier: &record::Plan,

@@ -16,7 +16,8 @@ const TRANSPORT: &str = "transport";
 pub(super) fn arms(plan: &record::Plan, abilities: &Abilities) -> Result<Vec<ArmSpec>, RunError> {
     let mut found: Vec<ArmSpec> = Vec::new();
     let mut add = |selection: &Selection| {
-        // If the system does not support the selection, none of the arms came from it.
+        // A selection that the system does not support yields no arms, because none of the plan's arms can come
+        // from it.
         for arm in system::arms(selection, abilities).unwrap_or_default() {
             let is_asked = plan.arms.iter().any(|asked| asked.id == arm.id);
             if is_asked && !found.iter().any(|has| has.id == arm.id) {

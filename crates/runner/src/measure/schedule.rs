@@ -290,8 +290,8 @@ impl Driver<'_> {
         out.into_iter().for_each(|w| self.ended[w] = Some(StopReason::Budget));
     }
 
-    /// Runs all arms once; `None` is the discarded block. False if the block would end too late; its remaining
-    /// trials are then not started.
+    /// Runs all arms once; `block` is `None` for the discarded block. Returns false if the block would end too
+    /// late; its remaining trials are then not started.
     fn block(&mut self, workload: usize, block: Option<u32>) -> Result<bool, Halt> {
         let started = self.bench.elapsed();
         let arms = self.plan.arms.len();
@@ -516,7 +516,7 @@ impl Driver<'_> {
             .filter(|(arm, _)| self.plan.includes(workload_spec, arm))
             .map(|(arm, ratios)| (arm, ratios.clone()))
             .unzip();
-        // The last arm comes last: a display with a single line shows that one.
+        // The last arm is reported last, because a display with a single line shows only the latest event.
         for (arm, d) in included.iter().zip(&arms) {
             let Some(e) = estimate(d, self.plan.confidence) else { continue };
             self.sink.take(&Event::Estimate {

@@ -206,14 +206,15 @@ fn work_directory(
     unique: &str,
     journal: &Journal,
 ) -> Result<WorkDirectory, RunError> {
-    // In one of our own mounts it disappears with the mount, and cleanup must not wait for it to reappear.
+    // In a mount of this program, the directory disappears with the mount. It gets another name there, so that
+    // cleanup does not wait for the directory to reappear.
     let name = match target.ground.is_our_own {
         true => "work".to_owned(),
         false => format!("cryptbench-{run_id}.work"),
     };
     let path = match target.is_directory() {
         true => inside.join(name),
-        // Each target may need its own directory.
+        // Several targets may need such a directory, so each name is unique.
         false => {
             let parent = runtime_directory().unwrap_or_else(std::env::temp_dir);
             parent.join(format!("{name}.{unique}"))

@@ -23,7 +23,7 @@ const SHARE: f64 = 0.04;
 const MOST: Duration = Duration::from_millis(75);
 const LEAST: Duration = Duration::from_millis(10);
 
-/// A point whose queue takes this many times as long as a point should is omitted.
+/// A point is omitted if its queue takes this many times as long as the point may take.
 const LONG: f64 = 10.0;
 
 /// How often each point is measured.
@@ -97,7 +97,7 @@ impl Claimed<'_> {
         let io_target = IoTarget { file, mode: IoMode::Buffered, ..direct };
         let found = self.memory_cost(&io_target, reads);
         forget(&io_target.file);
-        // If the system changes the flag on the open file itself, that affects the file of all requests.
+        // On some systems, `with_direct` changes the flag of the open file itself and thus affects all requests.
         with_direct(&io_target.file, true)
             .map_err(|source| RunError::Storage { act: "bypass the page cache again", source })?;
         found

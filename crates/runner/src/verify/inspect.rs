@@ -74,7 +74,7 @@ impl Failure {
         }
     }
 
-    /// In words for the record; `None` if stopped.
+    /// The reason in words for the record; `None` if the inspection was stopped.
     fn in_words(&self) -> Option<String> {
         match self {
             Self::Storage(act, e) => Some(format!("cannot {act}: {e}")),

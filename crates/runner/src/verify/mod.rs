@@ -80,7 +80,7 @@ const NOT_ALL: &str =
 const REOPEN_S: f64 = 0.5;
 const REQUESTS: f64 = 40.0;
 
-/// The inspected amount of a choice's storage.
+/// How much of a choice's storage is inspected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Effort {
     /// Bytes that are written to the I/O target and read back, if it is that large.

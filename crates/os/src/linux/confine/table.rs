@@ -22,7 +22,7 @@ use Only::{Always, OfThisProcess, Values, With, Without};
 /// A new thread of this process, and no new process.
 const THREAD: u64 = (libc::CLONE_THREAD | libc::CLONE_VM) as u64;
 
-/// `PR_SET_VMA` of linux/prctl.h: the C library names its memory.
+/// `PR_SET_VMA` of linux/prctl.h, with which the C library names regions of its memory.
 const SET_VMA: u64 = 0x5356_4d41;
 
 const EXECUTABLE: u64 = libc::PROT_EXEC as u64;

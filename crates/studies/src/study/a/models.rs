@@ -31,9 +31,9 @@ pub(super) enum Model {
     Overlapped,
     /// A time for each request, during which no other request is processed.
     InSeries,
-    /// The same, and the cipher.
+    /// As above, and the cipher.
     InSeriesWithCipher,
-    /// The same for each piece of [`PIECE`] bytes of a request.
+    /// As above, but for each piece of [`PIECE`] bytes of a request.
     InPieces,
     /// A slower region of the device.
     Elsewhere,
