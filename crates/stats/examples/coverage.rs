@@ -90,7 +90,7 @@ fn false_positives(rule: &StoppingRule, runs: u32) {
     }
 }
 
-/// One workload of 8 has a loss, the others have none; the number of pairs is fixed.
+/// One workload of 8 has a loss and the others have none; the number of pairs is fixed.
 fn power(runs: u32) {
     let sds = [0.01, 0.02, 0.05, 0.10, 0.20];
     println!("\n## Verdict on a workload with a true loss, one of 8; {runs} runs per cell");

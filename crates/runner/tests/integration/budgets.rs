@@ -1,4 +1,4 @@
-//! Budgets are kept on slow disks, by a simulated clock.
+//! Runs on slow disks keep their budgets, by a simulated clock.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use cryptbench_runner::{Bench, Halt, Turns};
 
 use crate::course::Course;
 
-/// A disk on which a trial takes what the profile's forecast says, and a share more that nobody expects.
+/// A disk on which a trial takes as long as forecast for the profile, plus an unexpected share.
 struct SlowDisk {
     now: Duration,
     workloads: Vec<WorkloadSpec>,
     rates: Rates,
     timed_s: f64,
     surprise: f64,
-    /// How many times as long as they take trials are expected to take.
+    /// Factor by which the expected duration of trials is too long.
     feared: f64,
-    /// What must be left at the end, and when time is up.
+    /// Time to reserve at the end, and the time at which the run must end.
     reserve: Duration,
     hard_end: Duration,
     over: bool,
-    /// Workloads of which a trial has shown how long it takes, and whether one of them was cut all the same.
+    /// Workloads whose duration a trial has shown, and whether a trial of one of them was interrupted nevertheless.
     seen: BTreeSet<usize>,
     cut_in_vain: bool,
 }
@@ -37,7 +37,7 @@ impl Bench for SlowDisk {
     fn trial(&mut self, workload: usize, _: usize, _: u64) -> Result<Observation, Halt> {
         let takes = Duration::from_secs_f64(self.seconds(workload) * self.surprise);
         if self.now + takes > self.hard_end {
-            // The flag ends what is going on.
+            // The flag stops the current trial.
             (self.now, self.over) = (self.now.max(self.hard_end), true);
             self.cut_in_vain |= self.seen.contains(&workload);
             return Err(Halt::Interrupted);
@@ -144,7 +144,7 @@ fn six_profiles_keep_their_budget_on_four_disks_even_where_trials_take_longer_th
                 let what = format!("{name} on {disk}, {budget_s} s, x {surprise}");
                 let course = Course::of(&plan(&profile, budget_s), &[], &mut bench);
                 assert!(course.halt.is_none(), "{what}");
-                // Only a trial that nobody had seen the length of is cut by the clock; the others end by themselves.
+                // Only a trial of unknown duration may be interrupted by the clock; all others end by themselves.
                 assert!(!bench.cut_in_vain, "{what}: {:?}", bench.now);
                 let ends = 1.01 * (budget_s - 4.0);
                 assert!(bench.over || bench.now.as_secs_f64() <= ends, "{what}: {:?}", bench.now);
@@ -155,7 +155,7 @@ fn six_profiles_keep_their_budget_on_four_disks_even_where_trials_take_longer_th
                 let left = 0.7 * budget_s - 4.0;
                 let shortest = (0..profile.workloads.len()).map(|w| bench.seconds(w));
                 let shortest = shortest.fold(f64::INFINITY, f64::min) * ROLES.len() as f64;
-                // Where three repeats of any fit, something is measured.
+                // If there is time for three repeats of any workload, something is measured.
                 assert!(is_measured || 4.0 * surprise * shortest > left, "{what}: nothing");
                 if disk == "fast" && surprise == 1.0 && budget_s > 100.0 {
                     let enough = |stop: &cryptbench_record::WorkloadStop| {
@@ -190,7 +190,7 @@ fn the_longest_workloads_are_left_out_before_repeats() {
     };
     let course = Course::of(&plan(&profile, 120.0), &[], &mut bench);
     let pairs: Vec<u32> = course.stops.iter().map(|stop| stop.pairs).collect();
-    // Large requests take 3 s and 24 s each; small ones at once take tenths.
+    // Large requests take 3 s and 24 s each; several small ones at once take tenths of a second.
     assert!(pairs.iter().all(|pairs| *pairs == 0 || *pairs >= 6), "{pairs:?}");
     assert!(pairs[2] == 0 && pairs[3] == 0 && pairs[4] >= 6 && pairs[5] >= 6, "{pairs:?}");
 }
@@ -213,7 +213,7 @@ fn what_was_left_out_in_vain_is_taken_in_when_the_others_have_ended() {
         cut_in_vain: false,
     };
     let mut plan = plan(&profile, 300.0);
-    // Their trials have a given amount of work, so that there is no discarded one.
+    // Trials with a fixed amount of work have no discarded trial.
     plan.workloads.iter_mut().for_each(|w| w.trial_bytes = Some(1));
     let all_s: f64 = (0..12).map(|w| bench.seconds(w)).sum::<f64>() * 6.0 * ROLES.len() as f64;
     assert!(all_s < 290.0 && 3.0 * all_s > 290.0, "{all_s}");

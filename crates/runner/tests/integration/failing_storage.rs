@@ -1,4 +1,4 @@
-//! A whole run on storage that begins to fail: the kernel's error reaches the record and the error.
+//! A complete run on storage that starts to fail: the kernel's error is in the record and in the returned error.
 
 use std::io;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ fn what_the_kernel_said_is_in_the_notes_and_in_the_error() {
     let mut trials = 0;
     let mut observer = |event: &Event| {
         trials += u32::from(matches!(event, Event::Begun { .. }));
-        // One trial is measured, so that there is something to keep.
+        // One trial is measured, so that there is a result to keep.
         fails.store(trials > 3, Ordering::Relaxed);
     };
     let stop = AtomicBool::new(false);

@@ -1,5 +1,5 @@
-//! What is decided on machines that were stored: each file of `fixtures/machines` has what was asked for and the facts; the
-//! decision beside it is what a person would read.
+//! Decisions on stored machines: each file in `fixtures/machines` contains a request and the facts about a machine.
+//! The decision next to it is in the form that a person reads.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 use crate::request::request;
 
-/// A stored machine, with what was asked for there.
+/// A stored machine, with a request made on it.
 #[derive(Deserialize)]
 struct Machine {
     about: String,
@@ -25,7 +25,7 @@ struct Machine {
     facts: Facts,
 }
 
-/// A command line, as far as it differs from `cryptbench run PATH`.
+/// A command line: everything that differs from `cryptbench run PATH`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Asked {

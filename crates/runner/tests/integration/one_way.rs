@@ -31,7 +31,7 @@ fn a_dry_run_plans_what_a_run_announces_and_the_record_is_what_was_written_down(
     assert!(matches!(lines.last(), Some(Event::End { partial: false, .. })));
     assert_eq!(text(&fold(&lines).unwrap()), text(&record));
     assert!(record.trials.len() >= 2 * record.plan.arms.len() && !record.evidence.is_empty());
-    // Nothing of it is left.
+    // The run leaves nothing behind.
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 

@@ -185,7 +185,7 @@ fn a_trial_in_which_the_process_was_stopped_is_repeated_and_said() {
     assert_eq!(disk.places[5], disk.places[6], "the same places again");
     let [note] = notes.as_slice() else { panic!("{notes:?}") };
     assert!(note.contains("stopped for 60.0 s while workload 0"), "{note}");
-    // Where it happens again and again, the run goes on.
+    // If the process is stopped repeatedly, the run continues.
     let mut disk = SimulatedDisk::new(1, &[1.0; 3]);
     disk.stopped_in = (6..9).collect();
     let course = run(&plan, &mut disk);

@@ -127,13 +127,13 @@ fn columns(first: &str, sds: &[f64], more: &[&str]) -> Vec<String> {
     std::iter::once(first.to_owned()).chain(sds).chain(more).collect()
 }
 
-/// A block cut into slices: intervals stay correct although neighbouring slices share disturbances
-/// and affect each other.
+/// A block that is split into slices: intervals stay correct although neighbouring slices share disturbances and
+/// affect each other.
 #[test]
 fn intervals_of_slices_cover() {
     let nightly = std::env::var("CRYPTBENCH_TEST_TIER").is_ok_and(|tier| tier == "nightly");
     let (runs, carry_overs) = match nightly {
-        // So many that two standard errors of a coverage are 0.8 %.
+        // Enough runs that two standard errors of a coverage are 0.8 %.
         true => (400, vec![0.0, 0.02, 0.10]),
         false => (10, vec![0.0, 0.10]),
     };
@@ -181,8 +181,7 @@ fn intervals_cover_and_plain_storage_does_not_look_encrypted() {
     let runs = 100;
     for (title, max_pairs, budget_s) in [
         ("at most 25 pairs", 25, 1e9),
-        // A round of 24 trials takes a quarter of a second each, after as many discarded ones: 9
-        // rounds.
+        // A round consists of 24 trials of a quarter of a second each, after as many discarded trials: 9 rounds.
         ("until the budget is used up", 200, 60.0),
     ] {
         let mut table = Table::new(

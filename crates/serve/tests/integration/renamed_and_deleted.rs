@@ -1,4 +1,4 @@
-//! Runs get titles and are deleted: by the page alone, by their names alone, and never while something is measured.
+//! Runs are given titles and deleted: only by the page, only by their names, and never during a measurement.
 
 use std::fs;
 
@@ -61,7 +61,7 @@ fn nobody_but_the_page_changes_a_run() {
         }
         assert_eq!(ask("POST", &[json, "Host: evil.example"]), 403);
         assert_eq!(ask("POST", &[json, "Sec-Fetch-Site: cross-site"]), 403);
-        // What a form of another page can send.
+        // Requests that a form on another page could send.
         for kind in ["text/plain", "application/x-www-form-urlencoded"] {
             assert_eq!(ask("POST", &[&format!("Content-Type: {kind}")]), 415, "{path} {kind}");
         }
@@ -116,7 +116,8 @@ fn no_name_leads_out_of_the_directory_of_runs() {
 #[test]
 fn nothing_is_renamed_or_deleted_while_it_is_measured() {
     let place = Place::new();
-    // A run of a terminal, say, which holds its log; it has a record since it is resumed.
+    // For example a run started in a terminal, which has its log locked. It already has a record because it was
+    // resumed.
     let run = place.dir.path().join("runs/one");
     let log = TrialLog::create(&Directory::open(&run).unwrap()).unwrap();
     for (path, body) in [(TITLE, TITLED), (DELETE, SURE)] {
@@ -124,7 +125,8 @@ fn nothing_is_renamed_or_deleted_while_it_is_measured() {
         assert!(status == 409 && answer.contains("in progress"), "{answer}");
     }
     drop(log);
-    // Beside a run of the page, other runs wait, too: the disk may be the one that is measured.
+    // While the page's run is in progress, other runs cannot be changed either, because they may be on the disk
+    // that is being measured.
     place.start();
     for (path, body) in [(TITLE, TITLED), (DELETE, SURE)] {
         let (status, answer) = place.post(path, body);

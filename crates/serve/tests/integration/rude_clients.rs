@@ -1,4 +1,4 @@
-//! Malformed requests, many clients, slow ones, ones that do not read: the server goes on answering.
+//! Malformed requests, many clients, slow clients, and clients that do not read: the server continues to answer.
 
 use std::io::{Read as _, Write as _};
 
@@ -85,7 +85,7 @@ fn a_hundred_clients_at_once_are_all_answered() {
 #[test]
 fn slow_and_silent_clients_do_not_keep_others_waiting() {
     let place = Place::new();
-    // A head that comes a byte at a time, a body that does not come, and connections that say nothing.
+    // A head that arrives byte by byte, a body that does not arrive, and connections on which nothing is sent.
     let mut slow = place.connect();
     slow.write_all(b"GET").unwrap();
     let mut half = place.connect();
@@ -100,14 +100,14 @@ fn slow_and_silent_clients_do_not_keep_others_waiting() {
         let _ = slow.write_all(b" ");
         assert_eq!(place.get("/api/runs").0, 200);
     }
-    // All of them are sent away: no client holds a place for longer than it may.
+    // All of them are disconnected: no client occupies a connection longer than allowed.
     let mut answer = String::new();
     half.read_to_string(&mut answer).unwrap();
     assert_eq!(crate::site::status(&answer), 408, "{answer}");
     let end = std::iter::once(slow).chain(silent);
     for mut client in end {
         let mut rest = Vec::new();
-        // Closed or reset, and not left to wait for the test's own patience.
+        // Closed or reset. The connection must not stay open until the test's time limit.
         if let Err(error) = client.read_to_end(&mut rest) {
             assert_ne!(error.kind(), std::io::ErrorKind::WouldBlock, "still open");
         }
@@ -127,14 +127,14 @@ fn a_page_that_never_reads_and_one_that_dies_leave_the_run_and_the_others_alone(
             stream
         })
         .collect();
-    // These have begun to read, and go in the middle of it.
+    // These clients start to read, and disconnect halfway.
     for _ in 0..10 {
         let mut stream = place.connect();
         stream.write_all(head.as_bytes()).unwrap();
         stream.read_exact(&mut [0; 200]).unwrap();
         stream.shutdown(std::net::Shutdown::Both).unwrap();
     }
-    // Several megabytes later one that reads is told the newest.
+    // After several megabytes, a client that reads gets the newest event.
     let text = place.events_until("\"n\":300}", None);
     assert!(text.contains("\"event\":\"started\""));
     assert_eq!(place.get("/api/runs").0, 200);

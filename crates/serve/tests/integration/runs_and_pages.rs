@@ -1,10 +1,11 @@
-//! One run at a time, told to every page alike; ended when it is told to; nothing overwritten unasked.
+//! One run at a time, shown in the same way on every page; stopped on request; nothing is overwritten without
+//! consent.
 
 use std::fs;
 
 use crate::site::{ENDED, Place};
 
-/// What an answer says in JSON.
+/// The body of an answer as JSON.
 fn body(answer: &str) -> serde_json::Value {
     serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap()
 }
@@ -22,7 +23,7 @@ fn two_pages_and_one_that_comes_back_are_told_the_same() {
     let first = place.events_until("\"n\":20}", None);
     let (status, answer) = place.post("/api/run", &place.order(&place.target()));
     assert_eq!(status, 409, "{answer}");
-    // What takes the processor waits for the end of the run.
+    // Requests that need CPU time are refused until the run has ended.
     assert_eq!(place.get("/api/compare?a=one&b=one").0, 409);
     assert_eq!(place.get("/runs/one/export/csv").0, 409);
     assert_eq!(place.get("/api/runs/one/answer").0, 409);
@@ -40,11 +41,11 @@ fn two_pages_and_one_that_comes_back_are_told_the_same() {
     };
     assert_eq!(data(&a), data(&b));
     assert!(a.contains("no JSON at all") && a.contains("\"code\":0"), "{a:.500}");
-    // Coming back with the last number that it knows, a page is told only what is new.
+    // A page that reconnects with the last number that it knows gets only newer events.
     let last = *ids(&first).last().unwrap();
     let rest = place.events_until(ENDED, Some(last));
     assert_eq!(ids(&rest).first(), Some(&(last + 1)));
-    // And then the next run can start.
+    // Afterwards the next run can start.
     fs::remove_file(place.dir.path().join("end")).unwrap();
     place.start();
     let next = place.events_until("\"n\":3}", None);
@@ -85,7 +86,7 @@ fn nothing_is_overwritten_unless_its_name_is_typed_again() {
             assert_eq!((status, body(&answer)["field"].as_str()), (422, Some("confirm")));
         }
     }
-    // A consent without anything that it could be for is a mistake, too.
+    // Consent that matches nothing in the order is also an error.
     let target = place.target();
     let order_of = |more: serde_json::Value| {
         let mut order = serde_json::json!({ "target": name, "options": { "profile": ["quick"] }, "confirm": name });
@@ -185,7 +186,7 @@ fn a_report_that_was_rendered_opens_again_beside_a_run() {
     assert_eq!(place.get_outside(&path).0, 200);
     place.tell("end");
     place.events_until_ended();
-    // A record that was exchanged has another report.
+    // After a record is replaced, its report has a different address.
     fs::write(place.dir.path().join("runs/one/record.json"), "{ }").unwrap();
     assert_ne!(place.report().0, path);
     assert_eq!(place.wait_for("asked", "report").lines().count(), 2);
@@ -227,7 +228,7 @@ fn what_a_run_leaves_behind_keeps_no_record_and_tells_nothing_of_the_next_run() 
     let place = Place::new();
     place.tell("heir");
     place.start();
-    // Its standard error is still open, and the record is known all the same.
+    // Its standard error is still open, but the record is already known.
     let text = place.events_until_ended();
     assert!(text.contains("\"runs\":[\"inherited\"]"), "{text:.800}");
     place.start();
@@ -246,7 +247,7 @@ fn a_run_begins_when_what_was_asked_before_is_answered() {
         let question = scope.spawn(|| place.get("/api/compare?a=one&b=one").0);
         place.wait_for("done", "asked");
         let run = scope.spawn(|| place.post("/api/run", &place.order(&place.target())).0);
-        // Time in which it could begin too early.
+        // Time in which the run could start too early.
         std::thread::sleep(std::time::Duration::from_millis(300));
         fs::remove_file(place.dir.path().join("slow")).unwrap();
         assert_eq!((question.join().unwrap(), run.join().unwrap()), (200, 202));

@@ -1,4 +1,5 @@
-//! Wrong tokens, other hosts and origins, paths that lead elsewhere: refused, and what is answered is locked up.
+//! Wrong tokens, other hosts and origins, and paths that lead elsewhere are refused. Answers are restricted in what
+//! they may do.
 
 use crate::site::Place;
 
@@ -37,7 +38,7 @@ fn other_hosts_and_origins_are_refused() {
     for origin in ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"] {
         assert_eq!(from(origin), 403, "{origin}");
     }
-    // What a form of another page can send.
+    // A request that a form on another page could send.
     assert_eq!(place.ask("POST", "/api/run", &["Content-Type: text/plain"], &order).0, 415);
     let cross = ["Content-Type: application/json", "Sec-Fetch-Site: cross-site"];
     assert_eq!(place.ask("POST", "/api/run", &cross, &order).0, 403);
@@ -68,7 +69,7 @@ fn no_path_leads_out_of_the_directory_of_runs() {
     }
 }
 
-/// The headers of an answer, but for what differs each time.
+/// The headers of an answer, except those that differ each time.
 fn head(answer: &str) -> String {
     let lines = answer.split("\r\n\r\n").next().unwrap().lines();
     let differs = |line: &&str| {
@@ -83,7 +84,7 @@ fn answers_may_load_nothing_from_elsewhere() {
     let (_, page) = place.get("/");
     let (path, opened) = place.report();
     let (_, report) = place.get_outside(&path);
-    // A record may come from somebody else: its report has an origin of its own (`sandbox`).
+    // A record may come from another person, so its report has a separate origin (`sandbox`).
     let heads = [page, opened, report].map(|answer| head(&answer));
     insta::assert_snapshot!(heads.join("\n\n"), @"
         HTTP/1.1 200 OK
@@ -138,7 +139,7 @@ fn a_report_is_rendered_and_its_address_opens_nothing_else() {
         ");
     let (status, report) = place.get_outside(&path);
     assert_eq!(status, 200, "{report}");
-    // Not what somebody left beside the record.
+    // It is not the page that another person left next to the record.
     assert!(report.ends_with("<h1>rendered</h1>"), "{report}");
     insta::assert_snapshot!(head(&report), @"
         HTTP/1.1 200 OK
@@ -165,7 +166,7 @@ fn a_report_is_rendered_and_its_address_opens_nothing_else() {
     for nothing in ["/report", "/report/", "/report//", &format!("/{key}/api/runs")] {
         assert!(matches!(place.get_outside(nothing).0, 403 | 404), "{nothing}");
     }
-    // The key is no token, and the host is looked at here, too.
+    // The key is not a token, and the host is checked here as well.
     let foreign = format!("GET {path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     assert_eq!(crate::site::status(&place.raw(foreign.as_bytes())), 403);
 }
@@ -197,7 +198,7 @@ fn who_opens_an_old_address_reads_what_to_do() {
         connection: close
         ");
     assert!(refused("*/*").contains("application/json"));
-    // What is not there is said in the same way.
+    // A missing page is reported in the same way.
     let (status, page) = place.ask("GET", "/runs/gone/report.html", &["Accept: text/html"], "");
     assert_eq!(status, 404);
     assert!(page.contains("<h1>"), "{page}");

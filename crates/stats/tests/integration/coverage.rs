@@ -1,8 +1,8 @@
-//! Under the real stopping rule and noise like that of storage, 95 % intervals must hold the truth
+//! Under the real stopping rule and with noise like that of storage, 95 % intervals must contain the true value
 //! about 95 % of the time, plain storage must not look encrypted, and real costs must be found.
 //!
-//! Fewer repetitions than `examples/coverage.rs`, so bounds on single cells are 3 standard errors
-//! wider than the goal of 93 to 97 %; bounds on the average of many cells are not.
+//! With fewer repetitions than `examples/coverage.rs`, bounds on single cells are 3 standard errors wider than the
+//! goal of 93 to 97 %. Bounds on the average of many cells are not wider.
 
 #![expect(clippy::print_stdout, reason = "figures for docs/methodology.md")]
 
@@ -11,11 +11,11 @@ use crate::simulation::{
 };
 use cryptbench_stats::{FAMILY_LEVEL, StoppingRule, half_width, smallest_detectable};
 
-/// Noise of single trials, and repetitions that keep the long runs of noisy cells affordable.
+/// Noise of single trials, and repetitions. There are fewer repetitions for noisy cells, whose runs are long.
 const CELLS: [(f64, u32); 6] =
     [(0.005, 2000), (0.02, 2000), (0.03, 2000), (0.05, 1000), (0.10, 200), (0.20, 100)];
 
-/// 10 and 25 pairs are what a run of two minutes may end with.
+/// A run of two minutes may end with 10 or 25 pairs.
 #[test]
 fn intervals_cover_with_few_pairs() {
     for max_pairs in [10, 25] {
@@ -28,7 +28,7 @@ fn intervals_cover_with_many_pairs() {
     check_coverage(200, Scenario::default());
 }
 
-/// No second plain arm holds the decision up.
+/// No second plain arm delays the decision.
 #[test]
 fn intervals_cover_with_plain_and_encrypted_alone() {
     check_coverage(200, Scenario { second_plain: false, ..Scenario::default() });
@@ -50,8 +50,8 @@ fn check_coverage(max_pairs: u32, scenario: Scenario) {
             let n = f64::from(repetitions);
             let slack = 3.0 * (0.95 * 0.05 / n).sqrt();
             assert!(found >= 0.93 - slack, "{scenario:?}: {found} with {pairs} pairs");
-            // A drift inside the block as steep as the noise cancels from the mean but not from the
-            // spread: those intervals are wider than they need be, and may be.
+            // A drift inside the block that is as steep as the noise cancels from the mean but not from the spread.
+            // Those intervals may be wider than necessary.
             if disturbance != Disturbance::LinearDrift(1.0) {
                 assert!(found <= 0.97 + slack, "{scenario:?}: {found} with {pairs} pairs");
                 held += found * n;
@@ -63,8 +63,8 @@ fn check_coverage(max_pairs: u32, scenario: Scenario) {
     assert!((0.94..=0.96).contains(&average), "average {average}");
 }
 
-/// The simulation can see what the rule is there to prevent: stopping at the first narrow interval
-/// from 3 pairs on holds the truth clearly less often, with these very seeds.
+/// The simulation can detect what the rule is meant to prevent: with these same seeds, an interval at which a run
+/// stops as soon as it is narrow, from 3 pairs on, contains the truth clearly less often.
 #[test]
 fn the_naive_rule_is_caught() {
     let scenario = Scenario { second_plain: false, effect: -0.15, ..Scenario::default() };
@@ -93,8 +93,8 @@ fn the_shortcut_stops_where_the_rule_does() {
     }
 }
 
-/// Drift that runs through a block cancels only because the order is balanced: always plain first
-/// would blame it on the encryption.
+/// A drift that continues through a block cancels only because the order is balanced. If plain were always first,
+/// the drift would be attributed to encryption.
 #[test]
 fn drift_inside_the_block_needs_the_schedule() {
     let scenario = Scenario {
@@ -106,11 +106,12 @@ fn drift_inside_the_block_needs_the_schedule() {
     let blocks = 40;
     let by_schedule = measure(&scenario, 11, blocks, |_| false);
     let mean = by_schedule.encrypted[0].iter().sum::<f64>() / f64::from(blocks);
-    // Pair noise of 0.01 · √2 / √40 = 0.0022; plain first would be off by the slope, 0.01.
+    // The noise of the pairs is 0.01 · √2 / √40 = 0.0022; with plain always first, the error would be the slope,
+    // 0.01.
     assert!(mean.abs() < 0.005, "{mean}");
 }
 
-/// A/A: E is plain storage too. At most 2 % of runs of 8 workloads may claim a cost or a gain.
+/// A/A test: E is also plain storage. At most 2 % of runs with 8 workloads may claim a cost or a gain.
 #[test]
 fn plain_storage_does_not_look_encrypted() {
     let runs = 150;
@@ -131,7 +132,7 @@ fn plain_storage_does_not_look_encrypted() {
     assert!(claimed / cells <= 0.015, "average {}", claimed / cells);
 }
 
-/// Four encrypted arms are four families of tests: still at most 5 % of the runs.
+/// Four encrypted arms are four families of tests, but still at most 5 % of the runs may claim something.
 #[test]
 fn several_arms_together_stay_below_five_percent() {
     let rule = StoppingRule { max_pairs: 10, ..StoppingRule::default() };
@@ -144,7 +145,7 @@ fn several_arms_together_stay_below_five_percent() {
     assert!(claimed <= 0.05, "{claimed}");
 }
 
-/// The share of "costs" grows with the pairs, however large the noise of one trial.
+/// The share of "costs" grows with the number of pairs, however large the noise of one trial is.
 #[test]
 fn real_costs_are_found_once_there_are_pairs_enough() {
     let costs = |sd, loss: f64, pairs| {
@@ -169,8 +170,8 @@ fn half_of_the_losses_of_the_detectable_size_are_claimed() {
     assert!((0.4..=0.6).contains(&found.costs), "{found:?}");
 }
 
-/// A rule that is to find a loss of 3 % finds it, and calls what loses nothing equivalent within 3 %; the
-/// rule that asks for an interval of ±3 % does neither, since it stops after a third of the pairs.
+/// A rule that must detect a loss of 3 % finds it, and calls arms without a loss equivalent within 3 %. A rule that
+/// requires an interval of ±3 % does neither, because it stops after a third of the pairs.
 #[test]
 fn a_rule_that_is_to_find_a_loss_finds_it() {
     let asked = StoppingRule::default();

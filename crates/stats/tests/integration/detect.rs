@@ -1,4 +1,4 @@
-//! What counts as detectable agrees with the t test and Holm, and shrinks with the root of n.
+//! The detectable difference agrees with the t test and Holm, and shrinks with the square root of n.
 
 use cryptbench_stats::{
     FAMILY_LEVEL, StoppingRule, estimate, half_width_to_find, holm, noise_of_mean,
@@ -61,7 +61,7 @@ fn what_finds_a_cost_is_narrower_than_the_cost() {
 }
 
 proptest! {
-    /// Among cells that show nothing, Holm claims a mean just beyond the size and none just below it.
+    /// Among cells without a difference, Holm claims a mean just above the detectable size and none just below it.
     #[test]
     fn holm_claims_from_that_size_on(
         d in proptest::collection::vec(-0.2..0.2f64, 6..60),

@@ -1,4 +1,4 @@
-//! Inputs that a broken or perfectly quiet run produces: too few, equal, or not finite.
+//! Inputs of a failed or perfectly quiet run: too few, equal, or not finite.
 
 use cryptbench_stats::{
     Decision, StoppingRule, equivalent_within, estimate, holm, median, noise_floor, pairs_needed,

@@ -1,4 +1,4 @@
-//! What explains a cost, on data whose truth is known: waterfalls, shares, cost models, bootstrap, trimming.
+//! Explanations of a cost on data whose truth is known: waterfalls, shares, cost models, bootstrap, trimming.
 
 #![expect(clippy::print_stdout, reason = "figures for docs/methodology.md")]
 
@@ -11,13 +11,14 @@ use cryptbench_stats::{
 };
 use proptest::prelude::*;
 
-/// Speeds of plain, null layer and encrypted, block by block: the layer keeps 95 %, the cipher 90 % of that.
+/// Speeds of plain, null layer and encrypted, block by block: the layer keeps 95 % of plain speed, and the cipher
+/// 90 % of the rest.
 fn speeds(disturbance: Disturbance, blocks: usize, seed: u64) -> [Vec<f64>; 3] {
     let mut storage = Storage::new(disturbance, 0.03, seed);
     let mut arms = [const { Vec::new() }; 3];
     for block in 0..blocks {
         storage.block();
-        // Which arm is first changes from block to block, as in the real schedule.
+        // A different arm is first in each block, as in the real schedule.
         for position in 0..3 {
             let arm = (block + position) % 3;
             let kept = [1.0, 0.95, 0.95 * 0.90][arm];
@@ -27,7 +28,7 @@ fn speeds(disturbance: Disturbance, blocks: usize, seed: u64) -> [Vec<f64>; 3] {
     arms
 }
 
-/// Truth of the step of the layer, that of the cipher, the whole, and the cipher's share of it.
+/// The true values of the layer's step, the cipher's step, the whole, and the cipher's share of it.
 fn truths() -> [f64; 4] {
     let (layer, cipher) = (0.95_f64.ln(), 0.90_f64.ln());
     [layer, cipher, layer + cipher, cipher / (layer + cipher)]
@@ -47,7 +48,7 @@ fn each_step_of_a_waterfall_holds_its_truth() {
             held[0] += inside(steps[0].change.low, steps[0].change.high, layer);
             held[1] += inside(steps[1].change.low, steps[1].change.high, cipher);
             held[2] += inside(levels[1].low, levels[1].high, whole);
-            // No share is said where there is no whole: such a run says nothing false.
+            // Without a significant whole, no share is stated, so such a run states nothing false.
             held[3] += steps[1].share.map_or(1.0, |s| inside(s.low, s.high, part));
         }
         for (what, held) in ["layer", "cipher", "whole", "share"].iter().zip(held) {
@@ -68,7 +69,7 @@ fn a_waterfall_of_amounts_adds_up_in_their_unit() {
     assert!((found.levels[1].mean - 2.0).abs() < 1e-12);
     let shares: f64 = found.steps.iter().map(|s| s.share.unwrap().value).sum();
     assert!((shares - 1.0).abs() < 1e-12);
-    // Two arms: one step, which is the whole.
+    // With two arms there is one step, which is the whole.
     let two = decompose(&[&p, &e], Scale::Difference, 0.95).unwrap();
     assert_eq!((two.steps.len(), two.steps[0].change), (1, two.levels[0]));
     assert_eq!(two.steps[0].share.map(|s| (s.value, s.low, s.high)), Some((1.0, 1.0, 1.0)));
@@ -84,14 +85,14 @@ fn what_cannot_be_taken_apart_is_not() {
     assert_eq!(decompose(&[&three, &[1.0, 0.0, 2.0]], Scale::Log, 0.95), None);
     assert!(decompose(&[&three, &[1.0, 0.0, 2.0]], Scale::Difference, 0.95).is_some());
     assert_eq!(decompose(&[&three, &[1.0, f64::NAN, 2.0]], Scale::Difference, 0.95), None);
-    // A whole that is not told from nothing has no parts.
+    // If the whole cannot be distinguished from zero, it has no parts.
     assert_eq!(share(&[0.1, 0.2, 0.1], &[0.1, -0.1, 0.05], 0.95), None);
     assert_eq!(share(&[0.1; 3], &[0.0; 3], 0.95), None);
     assert_eq!(share(&[0.1; 3], &[0.1; 4], 0.95), None);
 }
 
-/// Plain storage takes 60 µs + size at 500 MB/s; the arm 5 µs and 0.3 ns per byte more, however fast the disk
-/// is at the moment.
+/// Plain storage takes 60 µs plus the size at 500 MB/s. The arm takes 5 µs and 0.3 ns per byte more, however fast
+/// the disk is at the moment.
 const A: f64 = 5e-6;
 const B: f64 = 3e-10;
 
@@ -121,7 +122,7 @@ fn sweep(sd: f64, pairs: usize, disturbance: Disturbance, seed: u64) -> CostMode
 
 #[test]
 fn a_and_b_of_an_injected_delay_are_recovered() {
-    // Noise of 1 % of 60 µs and 25 pairs at each of 12 sizes: a is known to about 0.06 µs.
+    // With noise of 1 % of 60 µs and 25 pairs at each of 12 sizes, a is known to about 0.06 µs.
     for seed in 0..20 {
         let found = sweep(0.01, 25, Disturbance::Independent, seed);
         let (a, b) = (found.per_request_s.value / A, found.per_byte_s.value / B);
@@ -147,7 +148,7 @@ fn intervals_of_a_and_b_hold_the_truth() {
         for (name, held) in ["a", "b"].iter().zip(held) {
             let covered = held / runs as f64;
             println!("{disturbance:?}: interval of {name} holds in {covered:.3}");
-            // 3 standard errors of 300 runs: 0.038. A drift as steep as the noise widens the intervals.
+            // 3 standard errors of 300 runs are 0.038. A drift as steep as the noise widens the intervals.
             assert!(covered >= 0.93 - 0.038, "{disturbance:?}, {name}: {covered}");
             let may_be_wide = disturbance == Disturbance::LinearDrift(1.0);
             assert!(covered <= 0.985 || may_be_wide, "{disturbance:?}, {name}: {covered}");
@@ -177,8 +178,8 @@ fn a_bend_shows_as_misfit() {
     assert_eq!(SizePoint::of(512.0, &[1.0; 3], &[1.0; 4]), None);
 }
 
-/// The warning in the module: with ten pairs the bootstrap's interval of a mean is too narrow, Student's is
-/// not; with fifty both hold.
+/// The warning in the module: with ten pairs, the bootstrap interval of a mean is too narrow, but Student's is not.
+/// With fifty pairs, both contain the truth often enough.
 #[test]
 fn the_bootstrap_is_for_many_trials() {
     let covered = |pairs: usize, runs: u64| {
@@ -215,7 +216,7 @@ fn a_bootstrap_needs_draws_that_differ() {
     assert_eq!(bootstrap(5, middle, 0.9, 99, 1), None);
     assert_eq!(bootstrap(5, middle, 1.0, 500, 1), None);
     assert_eq!(bootstrap(5, |_: &[usize]| Some(f64::NAN), 0.9, 500, 1), None);
-    // All draws alike: the figure itself.
+    // If all draws are equal, both ends are the figure itself.
     let same = bootstrap(5, |_: &[usize]| Some(7.0), 0.9, 500, 1).unwrap();
     assert_eq!((same.low, same.high), (7.0, 7.0));
 }
@@ -257,12 +258,12 @@ proptest! {
         prop_assert!((sum - found.levels[1].mean).abs() < 1e-12);
         if let (Some(a), Some(b)) = (found.steps[0].share, found.steps[1].share) {
             prop_assert!((a.value + b.value - 1.0).abs() < 1e-9);
-            // What is not the one's is the other's.
+            // The two shares are complementary.
             prop_assert!((a.low + b.high - 1.0).abs() < 1e-6);
         }
     }
 
-    /// Swapping the samples changes the sign and nothing else.
+    /// Swapping the samples changes only the sign.
     #[test]
     fn unpaired_estimates_are_symmetric(
         x in proptest::collection::vec(-1.0..1.0f64, 3..12),

@@ -1,8 +1,8 @@
-//! What interleaving saves: trials for the same precision as "all of A, then all of B, n = 10".
+//! The benefit of interleaving: the number of trials for the same precision as "all of A, then all of B, n = 10".
 //!
-//! *Precision* is what a measurement really has, not what its interval claims: the distance from the truth that
-//! 95 % of simulated measurements keep. `cargo test -p cryptbench-stats --test integration placement -- --nocapture`
-//! prints the table of docs/methodology.md.
+//! *Precision* is the actual precision of a measurement, not the one that its interval claims: the distance from
+//! the truth within which 95 % of the simulated measurements are. `cargo test -p cryptbench-stats --test
+//! integration placement -- --nocapture` prints the table of docs/methodology.md.
 
 #![expect(clippy::print_stdout, reason = "the table is for docs/methodology.md")]
 
@@ -11,10 +11,10 @@ use cryptbench_stats::{
     Decision, StoppingRule, block_order, estimate, estimate_unpaired, quantile,
 };
 
-/// Trials of each arm in the design of the studies.
+/// Number of trials of each arm in the studies' design.
 const TEN: usize = 10;
 
-/// Fewest pairs that have an interval at all.
+/// Minimum number of pairs for an interval.
 const FEWEST: usize = 3;
 
 const SD: f64 = 0.03;
@@ -27,7 +27,7 @@ fn one_after_the_other(disturbance: Disturbance, trials: usize, seed: u64) -> (V
     let mut all = |effect: f64| -> Vec<f64> {
         (0..trials)
             .map(|trial| {
-                // A block of the other design lasts two trials.
+                // A block of the other design lasts as long as two trials.
                 if trial % 2 == 0 {
                     storage.block();
                 }
@@ -58,7 +58,7 @@ fn mean(values: &[f64]) -> f64 {
     cryptbench_stats::mean(values).expect("some")
 }
 
-/// The distance from the truth that 95 % of the estimates keep.
+/// The distance from the truth within which 95 % of the estimates are.
 fn precision(estimates: impl Iterator<Item = f64>) -> f64 {
     let distances: Vec<f64> = estimates.map(|found| (found - EFFECT).abs()).collect();
     quantile(&distances, 0.95).expect("some")
@@ -71,7 +71,7 @@ fn precision_of_ten(disturbance: Disturbance) -> f64 {
     }))
 }
 
-/// Share of the Welch intervals of the studies' design that hold the truth.
+/// Share of the Welch intervals of the studies' design that contain the truth.
 fn coverage_of_ten(disturbance: Disturbance) -> f64 {
     let held = (0..REPETITIONS).filter(|seed| {
         let (plain, encrypted) = one_after_the_other(disturbance, TEN, *seed);
@@ -81,7 +81,7 @@ fn coverage_of_ten(disturbance: Disturbance) -> f64 {
     held.count() as f64 / REPETITIONS as f64
 }
 
-/// The fewest pairs, from 3 on, whose mean is as precise as asked for.
+/// The smallest number of pairs, at least 3, whose mean is as precise as required.
 fn pairs_for(disturbance: Disturbance, wanted: f64) -> usize {
     let enough = |pairs: usize| {
         let means = (0..REPETITIONS).map(|seed| mean(&interleaved(disturbance, pairs, seed)));
@@ -112,7 +112,7 @@ fn by_the_rule(disturbance: Disturbance) -> (f64, f64, f64) {
     (pairs, precision(measured.iter().map(|d| mean(d))), coverage)
 }
 
-/// Trials of each arm that the studies' design needs to be as precise as that; `None` beyond 160.
+/// Number of trials of each arm that the studies' design needs for this precision; `None` if it is more than 160.
 fn trials_for(disturbance: Disturbance, wanted: f64) -> Option<usize> {
     [10, 14, 20, 28, 40, 56, 80, 112, 160].into_iter().find(|trials| {
         let estimates = (0..REPETITIONS / 4).map(|seed| {
@@ -123,7 +123,7 @@ fn trials_for(disturbance: Disturbance, wanted: f64) -> Option<usize> {
     })
 }
 
-/// Whether the level moves from trial to trial for long enough to tell apart what runs first.
+/// Whether the level changes over many trials, so that it differs between what runs first and what runs last.
 fn drifts(disturbance: Disturbance) -> bool {
     use Disturbance::{Everything, LinearDrift, SharedDrift};
     matches!(disturbance, SharedDrift | LinearDrift(_) | Everything)
@@ -157,11 +157,11 @@ fn pairs_need_a_third_of_the_trials_under_drift() {
         if drifts(disturbance) {
             assert!(share <= 1.0 / 3.0, "{disturbance:?}: {pairs} pairs for {of_ten}");
             assert!(holds < 0.8, "{disturbance:?}: {holds}");
-            // With more trials the drift between the halves only grows.
+            // With more trials, the drift between the two halves only grows.
             let trials = needed.map_or(f64::INFINITY, |n| 2.0 * n as f64);
             assert!(2.0 * stopped <= trials / 3.0, "{disturbance:?}: {stopped}, {trials}");
         }
-        // Pairs cost little where nothing drifts: the same number of trials, and one pair of chance.
+        // Without drift, pairing costs little: the same number of trials, and by chance one more pair.
         assert!(pairs <= TEN + 1, "{disturbance:?}: {pairs}");
     }
     println!("{table}");

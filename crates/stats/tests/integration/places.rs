@@ -1,7 +1,8 @@
-//! What it is worth that files which are compared take their blocks from the disk in turn: a place that is faster than
-//! another is the same in every block, so no number of blocks averages it away.
+//! The benefit of allocating the blocks of compared files alternately. If one region of the disk is faster than
+//! another, it is so in every block of a run, and no number of blocks averages that away.
 //!
-//! `cargo test -p cryptbench-stats --test integration places -- --nocapture` prints the table of docs/methodology.md.
+//! `cargo test -p cryptbench-stats --test integration places -- --nocapture` prints the table of
+//! docs/methodology.md.
 
 #![expect(clippy::print_stdout, reason = "the table is for docs/methodology.md")]
 
@@ -9,13 +10,13 @@ use cryptbench_stats::{estimate, half_width};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-/// Parts of 64 MiB of a disk of 64 GiB.
+/// A disk of 64 GiB in parts of 64 MiB.
 const DISK: usize = 1024;
 
-/// Parts of a file of 1 GiB.
+/// A file of 1 GiB in such parts.
 const FILE: usize = 16;
 
-/// Blocks of a run.
+/// Number of blocks in a run.
 const BLOCKS: usize = 20;
 
 /// Noise of the difference in one block, log units: ±2 % over all blocks.
@@ -24,14 +25,14 @@ const SD: f64 = 0.043;
 const EFFECT: f64 = -0.05;
 const REPETITIONS: u64 = 2000;
 
-/// How files lie, and what becomes of that in the interval.
+/// How the files are placed, and whether the interval includes the effect of that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Design {
-    /// Each in one piece, wherever there is room; the interval knows nothing of places.
+    /// Each in one piece, at any position; the interval ignores positions.
     Apart,
-    /// Each in one piece; the variance between four plain files in other places is added.
+    /// Each in one piece; the variance between four plain files in other positions is added to the interval.
     Controls,
-    /// Part by part in turn.
+    /// Alternating, part by part.
     InTurn,
 }
 
@@ -41,7 +42,7 @@ fn normal(rng: &mut ChaCha8Rng) -> f64 {
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
-/// Log speed of each part: of standard deviation `sd`, alike over about `length` parts.
+/// Log speed of each part, with the standard deviation `sd`; about `length` neighbouring parts are similar.
 fn disk(rng: &mut ChaCha8Rng, sd: f64, length: f64) -> Vec<f64> {
     let alike = (-1.0 / length).exp();
     let mut level = normal(rng);
@@ -53,7 +54,7 @@ fn disk(rng: &mut ChaCha8Rng, sd: f64, length: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Mean over a file in one piece at a place of chance.
+/// Mean over a file in one piece at a random position.
 fn piece(rng: &mut ChaCha8Rng, disk: &[f64]) -> f64 {
     let start = rng.random_range(0..DISK - FILE);
     mean(&disk[start..start + FILE])
@@ -63,7 +64,7 @@ fn mean(values: &[f64]) -> f64 {
     cryptbench_stats::mean(values).expect("some")
 }
 
-/// Whether the 95 % interval of one run holds the truth, and its half-width.
+/// Whether the 95 % interval of one run contains the truth, and its half-width.
 fn run(design: Design, sd: f64, length: f64, seed: u64) -> (bool, f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let disk = disk(&mut rng, sd, length);
@@ -90,8 +91,8 @@ fn run(design: Design, sd: f64, length: f64, seed: u64) -> (bool, f64) {
                     mean(&blocks(&mut rng, place, 0.0))
                 })
                 .collect();
-            // Between two files, each in a place of its own: twice the variance of one, with three degrees of freedom. The
-            // noise of the controls' means is in it, too.
+            // The variance between two files in different positions: twice the variance of one, with three degrees
+            // of freedom. It includes the noise of the controls' means.
             let between = estimate(&controls, 0.95).unwrap();
             let t = half_width(&controls, 0.95).unwrap() / (between.sd / 2.0);
             let noise = half_width(&d, 0.95).unwrap();

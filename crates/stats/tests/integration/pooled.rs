@@ -1,4 +1,4 @@
-//! Whether pooled costs and the prediction for the next machine hold the truth, by simulation.
+//! Whether intervals of pooled costs and of the prediction for the next machine contain the truth, by simulation.
 
 use cryptbench_stats::{Effect, pool, pool_by_paule_mandel};
 use rand::{RngExt as _, SeedableRng as _};
@@ -14,7 +14,8 @@ impl Normal {
     }
 }
 
-/// Percent of fleets whose interval holds the mean, and whose prediction interval holds the next machine's true cost.
+/// Percentage of fleets whose interval contains the mean, and whose prediction interval contains the next machine's
+/// true cost.
 fn coverage(machines: usize, between: f64, fleets: u32) -> [f64; 2] {
     const TRUTH: f64 = -0.15;
     let mut normal = Normal(ChaCha8Rng::seed_from_u64(7 + machines as u64));
@@ -22,7 +23,7 @@ fn coverage(machines: usize, between: f64, fleets: u32) -> [f64; 2] {
     for _ in 0..fleets {
         let effects: Vec<Effect> = (0..machines)
             .map(|_| {
-                // Machines differ in how exactly they could be measured.
+                // Machines differ in how precisely they could be measured.
                 let error = 0.01 * (0.5 * normal.next()).exp();
                 let value = TRUTH + between * normal.next() + error * normal.next();
                 Effect { value, variance: error * error }
@@ -74,7 +75,7 @@ fn paule_and_mandels_pool_matches_statsmodels() {
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-7 * b.abs() + 1e-12;
         assert!(near(found.between, number("between")), "{name}: τ² {}", found.between);
         assert!(near(found.mean, number("mean")), "{name}: mean {}", found.mean);
-        // The modification: never below the error without Hartung and Knapp's factor.
+        // The modification: the error is never smaller than without Hartung and Knapp's factor.
         let expected = number("standard_error").max(number("without_correction"));
         assert!(near(found.standard_error, expected), "{name}: error {}", found.standard_error);
         raised += usize::from(number("standard_error") < 0.9 * number("without_correction"));

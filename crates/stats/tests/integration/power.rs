@@ -1,14 +1,14 @@
-//! How likely a difference is found, against simulation.
+//! The probability of detecting a difference, compared with simulation.
 
 use cryptbench_stats::{estimate_unpaired, power_unpaired};
 use rand::{RngExt as _, SeedableRng as _};
 
-/// Against the share of simulated samples in which Welch's test finds a true difference.
+/// Compared with the share of simulated samples in which Welch's test finds a true difference.
 #[test]
 fn power_is_how_often_a_difference_is_found() {
     const TIMES: u32 = 3_000;
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(7);
-    // Twelve uniform values make nearly a normal one.
+    // The sum of twelve uniform values is almost normally distributed.
     let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
     for (n, size) in [(6, 1.0), (6, 2.5), (20, 1.0), (20, 0.5)] {
         let (mut found, mut power) = (0, 0.0);

@@ -1,4 +1,4 @@
-//! The prediction interval of one more run: a known answer, its coverage by simulation, and what it refuses.
+//! The prediction interval of one more run: a known answer, its coverage by simulation, and invalid input.
 
 use cryptbench_stats::{holm, predict, smallest_change};
 use rand::{RngExt as _, SeedableRng as _};
@@ -12,13 +12,13 @@ fn normal(random: &mut ChaCha8Rng) -> f64 {
 
 #[test]
 fn a_known_answer() {
-    // Mean 50.1, standard deviation 1.313392; the t quantile of 4 degrees is 2.776445 (any table), so that half the
-    // width is 2.776445 * 1.313392 * sqrt(1.2) = 3.9946.
+    // Mean 50.1, standard deviation 1.313392. The t quantile for 4 degrees of freedom is 2.776445 (any table), so
+    // half the width is 2.776445 * 1.313392 * sqrt(1.2) = 3.9946.
     let p = predict(&[51.4, 49.5, 48.7, 49.3, 51.6], 54.0946, 0.95).unwrap();
     assert!((p.mean - 50.1).abs() < 1e-12);
     assert!((p.sd - 1.313_392).abs() < 1e-6);
     assert!((p.low - 46.105_4).abs() < 1e-3 && (p.high - 54.094_6).abs() < 1e-3, "{p:?}");
-    // At the end of the interval p is what the interval leaves out.
+    // At the end of the interval, p is 1 minus the interval's confidence.
     assert!((p.p_value - 0.05).abs() < 1e-4, "{p:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Known answers: SciPy, NumPy and statsmodels (fixtures/generate.py), and printed examples.
+//! Known answers from SciPy, NumPy and statsmodels (fixtures/generate.py), and printed examples.
 
 use cryptbench_stats::cost_model::{self, SizePoint};
 use cryptbench_stats::decompose::share;
@@ -121,7 +121,7 @@ fn unpaired_estimates_match_scipy() {
                 close(low, &ends[0], 1e-12, "rank-sum low", name);
                 close(high, &ends[1], 1e-12, "rank-sum high", name);
             }
-            // Inverting a test has no clear answer where values are equal.
+            // If values are equal, inverting a test has no unique answer.
             (_, None) if name.as_str().unwrap().starts_with("ties") => {}
             (None, None) => {}
             (found, expected) => panic!("{name}: {found:?}, not {expected:?}"),
@@ -199,7 +199,8 @@ fn cost_models_match_scipys_curve_fit() {
     }
 }
 
-/// Ends of 20,000 resamples against those of 100,000 with other draws: within 4 % of the width.
+/// Ends from 20,000 resamples, compared with those from 100,000 with other draws: they agree within 4 % of the
+/// width.
 #[test]
 fn bootstrap_intervals_match_scipys() {
     for case in &fixture("bootstrap") {

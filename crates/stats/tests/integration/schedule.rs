@@ -1,4 +1,4 @@
-//! The schedule is balanced, repeatable, and random in what it may be random in.
+//! The schedule is balanced and repeatable, and random in all other respects.
 
 use cryptbench_stats::block_order;
 use proptest::prelude::*;

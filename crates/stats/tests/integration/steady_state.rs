@@ -1,4 +1,4 @@
-//! The steady-state criterion at its bounds, on made drives, and its symmetries.
+//! The steady-state criterion at its bounds, on simulated drives, and its symmetries.
 
 use cryptbench_stats::steady_state::{EXCURSION, SLOPE, SteadyState, WINDOW, Window, steady_state};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn each_bound_alone_decides() {
     let flat = |d: f64| Window::of(&[100.0 - d, 100.0, 100.0 + 2.0 * d, 100.0, 100.0 - d]).unwrap();
     assert!(flat(6.66).is_steady() && flat(6.66).excursion > 0.199);
     assert!(!flat(6.68).is_steady() && near(flat(6.68).slope, 0.0));
-    // A line of 2.4 or 2.6 % per round: 9.6 % and 10.4 % over the window, and no more of an excursion.
+    // A line of 2.4 or 2.6 % per round: 9.6 % and 10.4 % over the window, with an equal excursion.
     let line = |per_round: f64| {
         let y: Vec<f64> = (0..5).map(|x| 100.0 + per_round * (f64::from(x) - 2.0)).collect();
         Window::of(&y).unwrap()
@@ -34,7 +34,7 @@ fn each_bound_alone_decides() {
     assert!(line(2.4).is_steady() && line(-2.4).is_steady());
     assert!(!line(2.6).is_steady() && !line(-2.6).is_steady());
     assert!(line(2.6).excursion < EXCURSION);
-    // Exactly at a bound, in numbers that binary floating point holds exactly.
+    // Exactly at a bound, with numbers that binary floating point represents exactly.
     let exact = Window { mean: 1.0, excursion: EXCURSION, slope: -SLOPE };
     assert!(exact.is_steady());
     assert!(!peak(89.0, 111.0).is_steady());
@@ -42,7 +42,7 @@ fn each_bound_alone_decides() {
 
 #[test]
 fn a_drive_that_settles_is_steady_after_it_settled() {
-    // Fresh out of the box, 90 k IOPS; falls by 40 % of the distance to 20 k each round.
+    // A new drive with 90 k IOPS; in each round it loses 40 % of the distance to 20 k.
     let rounds: Vec<f64> = (0..25).map(|r| 20e3 + 70e3 * 0.6f64.powi(r)).collect();
     let SteadyState { rounds: n, window } = steady_state(&rounds).unwrap();
     let steady = |end: usize| {
@@ -67,14 +67,14 @@ fn what_is_no_measurement_is_not_steady() {
     assert_eq!(Window::of(&[100.0]), None);
     assert_eq!(Window::of(&[1.0, f64::INFINITY]), None);
     assert!(steady_state(&[f64::MAX; 5]).is_some());
-    // A failed round is left behind once it is out of the window.
+    // A failed round does not matter once it is outside the window.
     let mut rounds = vec![f64::NAN];
     rounds.extend([100.0; 5]);
     assert_eq!(steady_state(&rounds).unwrap().rounds, 6);
 }
 
 proptest! {
-    /// Small noise about a level is steady at once; the unit does not matter.
+    /// Small noise about a constant level is steady immediately, in any unit.
     #[test]
     fn quiet_rounds_are_steady_in_any_unit(
         noise in prop::collection::vec(-0.04f64..0.04, WINDOW..30), unit in 1e-9f64..1e12,
@@ -88,13 +88,13 @@ proptest! {
         prop_assert!(near(found.window.slope, other.slope));
     }
 
-    /// The window found meets the criterion as the specification words it, and no earlier one does.
+    /// The window that is found meets the criterion in the specification's words, and no earlier window does.
     #[test]
     fn the_first_window_is_found(rounds in prop::collection::vec(50.0f64..150.0, 0..25)) {
         let worded = |y: &[f64]| {
             let mean = y.iter().sum::<f64>() / 5.0;
             let (low, high) = y.iter().fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(*v), h.max(*v)));
-            // The fitted line by the textbook's sums, at its two ends.
+            // The fitted line at its two ends, from the textbook formula.
             let (sx, sxx) = (10.0, 30.0);
             let sy: f64 = y.iter().sum();
             let sxy: f64 = y.iter().enumerate().map(|(x, v)| x as f64 * v).sum();
@@ -107,7 +107,7 @@ proptest! {
         prop_assert_eq!(steady_state(&rounds).map(|s| s.rounds), first.map(|f| f + WINDOW));
     }
 
-    /// A line has its rise as slope and as excursion; mirrored, the slope changes its sign.
+    /// The slope and the excursion of a line are equal to its rise; if it is mirrored, the slope changes its sign.
     #[test]
     fn a_line_has_its_slope(level in 1.0f64..1e6, rise in -0.9f64..0.9) {
         let mut rounds: Vec<f64> =
@@ -118,7 +118,7 @@ proptest! {
         prop_assert!(near(Window::of(&rounds).unwrap().slope, -rise));
     }
 
-    /// The slope never exceeds what the excursion allows: for five points 1.2 times as much.
+    /// The slope is limited by the excursion: for five points it is at most 1.2 times as large.
     #[test]
     fn the_excursion_bounds_the_slope(rounds in prop::collection::vec(0.0f64..1e3, WINDOW)) {
         if let Some(window) = Window::of(&rounds) {

@@ -34,7 +34,7 @@ fn a_narrow_but_not_clear_interval_needs_four_in_a_row() {
 
 #[test]
 fn a_wide_interval_breaks_the_row() {
-    // Wide at 6 because of the first value, narrow from some later pair on.
+    // Wide at 6 pairs because of the first value, narrow from some later pair on.
     let mut d = alternating(20, 0.01);
     d[0] += 0.1;
     let narrow: Vec<usize> =
@@ -58,7 +58,7 @@ fn every_arm_must_be_precise() {
     assert_eq!(RULE.decide(std::slice::from_ref(&quiet)), Decision::Precision);
     let wanted = pairs_needed(estimate(&noisy, 0.95).unwrap().sd, RULE.limit(), 0.95);
     assert!(wanted > 20);
-    // The forecast is cut at the cap.
+    // The cap limits the forecast.
     assert_eq!(RULE.decide(&[quiet, noisy]), Decision::Continue { more: 10 });
 }
 
@@ -67,7 +67,7 @@ fn the_cap_counts_the_longest_arm() {
     assert_eq!(RULE.decide(&[alternating(20, 0.2)]), Decision::PairCap);
     assert_eq!(RULE.decide(&[alternating(20, 0.2), vec![]]), Decision::PairCap);
     assert_eq!(RULE.decide(&[vec![]]), Decision::Continue { more: 6 });
-    // Precise at the cap is precise.
+    // If the precision is reached at the cap, the decision is that it is reached.
     assert_eq!(RULE.decide(&[alternating(20, 1e-4)]), Decision::Precision);
     assert_eq!(RULE.decide(&[]), Decision::Precision);
 }
@@ -77,7 +77,7 @@ fn the_target_is_a_fraction_of_speed() {
     assert!((RULE.limit() - 1.03_f64.ln()).abs() < 1e-15);
 }
 
-/// Whether it stops must not depend on the size of the effect, only on the spread.
+/// The decision must depend only on the spread, not on the size of the effect.
 #[test]
 fn the_mean_plays_no_part() {
     for size in [1e-4, 0.015, 0.02, 0.05, 0.1] {

@@ -13,7 +13,7 @@ fn recorded_seeds_repeat() {
 
 const RECORDED: [usize; 18] = [2, 1, 0, 2, 2, 0, 0, 1, 1, 2, 1, 1, 2, 0, 1, 0, 0, 2];
 
-/// How often each arm follows each other one over many blocks, first by what goes before.
+/// How often each arm follows each arm over many blocks; the first index is the preceding arm.
 fn follows(arms: usize, rounds: usize, blocks: u32) -> Vec<Vec<u32>> {
     let mut follows = vec![vec![0_u32; arms]; arms];
     for block in 0..blocks {
@@ -23,8 +23,9 @@ fn follows(arms: usize, rounds: usize, blocks: u32) -> Vec<Vec<u32>> {
     follows
 }
 
-/// Over blocks each arm follows itself as often as each other one: chi-square, below its 99.99 % point for 24 degrees of
-/// freedom. Counts within a block are more even than independent ones, which makes it smaller.
+/// Over many blocks, each arm follows itself as often as it follows each other arm: chi-square, below its 99.99 %
+/// point for 24 degrees of freedom. Counts within a block are more even than independent ones, which makes it
+/// smaller.
 #[test]
 fn an_arm_follows_itself_as_often_as_each_other_one() {
     for rounds in [5, 8, 13, 24] {
@@ -37,7 +38,7 @@ fn an_arm_follows_itself_as_often_as_each_other_one() {
     }
 }
 
-/// No position of a block belongs to one arm more than to another: chi-square, 2 degrees of freedom each.
+/// Every arm is equally often at every position of a block: chi-square, 2 degrees of freedom each.
 #[test]
 fn every_arm_takes_every_position_equally_often() {
     let blocks = 3000;
@@ -50,7 +51,8 @@ fn every_arm_takes_every_position_equally_often() {
     }
 }
 
-/// Two arms follow each other and themselves once in each group of four slices: from each start there are two ways.
+/// Two arms follow each other and themselves once in each group of four slices. There are two orders for each
+/// start.
 #[test]
 fn every_order_occurs() {
     let mut seen: Vec<_> = (0..500).map(|block| slice_order(9, 0, block, 2, 2)).collect();
@@ -59,8 +61,8 @@ fn every_order_occurs() {
     assert_eq!(seen, [[0, 0, 1, 1], [0, 1, 1, 0], [1, 0, 0, 1], [1, 1, 0, 0]]);
 }
 
-/// What a linear drift adds to the variance of the difference of two arms is less than a tenth of what it adds in a
-/// shuffle: in each of five groups it is a 25th.
+/// A linear drift adds to the variance of the difference of two arms less than a tenth of what it adds in a
+/// shuffle: with five groups, a 25th.
 #[test]
 fn drift_cancels_within_groups() {
     let (arms, rounds) = (5, 25);
@@ -86,7 +88,7 @@ proptest! {
         prop_assert_eq!(order.len(), arms * rounds);
         let mut follows = vec![vec![0_usize; arms]; arms];
         order.windows(2).for_each(|pair| follows[pair[0]][pair[1]] += 1);
-        // The walk is closed: its end leads to its beginning.
+        // The walk is closed: its end leads to its start.
         if let (Some(&first), Some(&last)) = (order.first(), order.last()) {
             follows[last][first] += 1;
         }

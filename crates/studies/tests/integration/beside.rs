@@ -1,4 +1,4 @@
-//! A record beside the published devices: which is nearest, and what both lost.
+//! A record next to the published devices: which device is the most similar, and the losses of both.
 
 use cryptbench_record::Record;
 use cryptbench_studies::beside::beside;

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 /// Blocks of each workload.
 const BLOCKS: u32 = 6;
 
-/// A disk that rotates, read and written in sequence in two block sizes; an encrypted arm keeps `small` and `large` of
-/// plain speed, each block off by up to `noise` up and down in turn.
+/// A rotating disk, with sequential reads and writes of two block sizes. An encrypted arm keeps `small` and `large`
+/// of plain speed, alternately higher and lower by up to `noise` from block to block.
 fn record(small: f64, large: f64, noise: f64) -> Record {
     let latency =
         json!({"mean_us": 1.0, "p50_us": 1.0, "p99_us": null, "p999_us": null, "max_us": 1.0});
@@ -66,7 +66,7 @@ fn a_disk_that_loses_what_study_a_says_bears_it_out() {
     assert!(tested.iter().all(|t| t.id != "fastest-cipher"), "nothing was measured in RAM");
 }
 
-/// Conclusions on kinds of devices that were tested where the record has this kind.
+/// Conclusions on kinds of devices that are tested if the record has this kind.
 fn tested_on(kind: Option<&str>, by_owner: bool) -> Vec<&'static str> {
     let mut record = record(0.8, 0.9, 0.001);
     record.target.device_kind =
@@ -85,7 +85,7 @@ fn conclusions_on_a_kind_of_device_are_tested_on_that_kind_only() {
         (Some("sata-ssd"), &["ssd"]),
         (Some("nvme"), &["ssd"]),
         (Some("hdd"), &["hdd"]),
-        // Study A had none of these, although the kernel says that the disk rotates.
+        // Study A had no such device, although the kernel reports that the disk rotates.
         (Some("sshd"), &[]),
         (Some("memory-card"), &[]),
         (Some("virtual"), &[]),

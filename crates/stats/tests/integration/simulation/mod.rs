@@ -1,8 +1,8 @@
-//! Storage that is simulated, trial by trial, to see what the statistics make of it.
+//! Storage simulated trial by trial, to test the statistics on it.
 //!
-//! A machine runs trials one after the other in the order of the real schedule; the ln(speed) of a
-//! trial is its arm's true effect + the level of the machine at that moment + the trial's own noise.
-//! Used by the tests and, in more repetitions, by `examples/coverage.rs`.
+//! A machine runs trials one after the other in the order of the real schedule. The ln(speed) of a trial is its
+//! arm's true effect + the level of the machine at that moment + the trial's own noise. Used by the tests and, with
+//! more repetitions, by `examples/coverage.rs`.
 
 pub mod storage;
 mod verdict;
@@ -13,13 +13,13 @@ use storage::Storage;
 pub use storage::{DISTURBANCES, Disturbance};
 pub use verdict::verdicts;
 
-/// One simulated measurement: its arms, its noise.
+/// A simulated measurement: its arms and its noise.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
     pub disturbance: Disturbance,
     /// Standard deviation of the ln(speed) of single trials of plain storage.
     pub sd: f64,
-    /// Number of encrypted arms, all alike.
+    /// Number of encrypted arms, which are all equal.
     pub encrypted_arms: usize,
     /// How much noisier the trials of an encrypted arm are.
     pub encrypted_noise: f64,
@@ -30,7 +30,7 @@ pub struct Scenario {
 }
 
 impl Default for Scenario {
-    /// Plain against plain as in a real run, with independent noise of 3 %.
+    /// Plain compared with plain as in a real run, with independent noise of 3 %.
     fn default() -> Self {
         Self {
             disturbance: Disturbance::Independent,
@@ -43,7 +43,7 @@ impl Default for Scenario {
     }
 }
 
-/// What a finished measurement has of each pair.
+/// The data of each pair of a finished measurement.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// d = ln(E/P) by encrypted arm and block.
@@ -62,8 +62,9 @@ impl Measured {
         noise_floor(&self.second_plain)
     }
 
-    /// Whether `rule` may say yes: Student's t exceeds the normal 1.9599, so an arm whose standard
-    /// error is too large for that one is too large for the rule. Saves most of the simulation's time.
+    /// Whether `rule` can be satisfied. Student's t is greater than the normal 1.9599, so an arm whose standard
+    /// error is too large for the normal quantile is too large for the rule as well. This check saves most of the
+    /// simulation's time.
     fn may_be_precise(&self, rule: &StoppingRule) -> bool {
         let narrow = |d: &[f64]| {
             let n = d.len() as f64;
@@ -76,14 +77,14 @@ impl Measured {
             && (self.second_plain.is_empty() || narrow(&self.second_plain))
     }
 
-    /// The d of the arms that the rule is asked about.
+    /// The d of the arms that the rule considers.
     fn arms(&self) -> Vec<Vec<f64>> {
         let again = (!self.second_plain.is_empty()).then(|| self.second_plain.clone());
         self.encrypted.iter().cloned().chain(again).collect()
     }
 }
 
-/// Runs blocks until `stop` says so, at most `max_pairs`.
+/// Runs blocks until `stop` returns true, at most `max_pairs`.
 pub fn measure(
     scenario: &Scenario,
     seed: u64,
@@ -109,8 +110,7 @@ pub fn measure_by_rule(scenario: &Scenario, seed: u64, rule: &StoppingRule) -> M
     })
 }
 
-/// Share of `repetitions` in which the 95 % t interval holds the true effect, and the mean number of
-/// pairs.
+/// Share of `repetitions` in which the 95 % t interval contains the true effect, and the mean number of pairs.
 pub fn coverage(
     scenario: &Scenario,
     repetitions: u32,
@@ -127,8 +127,8 @@ pub fn coverage(
     (f64::from(held) / f64::from(repetitions), pairs as f64 / f64::from(repetitions))
 }
 
-/// Seeds of a scenario's repetitions: other scenarios have others, so that what is luck in one is
-/// not the same luck in all.
+/// Seeds of a scenario's repetitions. They differ between scenarios, so that luck in one is independent of luck in
+/// others.
 pub fn seeds(scenario: &Scenario, repetitions: u32) -> impl Iterator<Item = u64> {
     // FNV-1a, 64 bits.
     let name = format!("{scenario:?}");
@@ -147,7 +147,7 @@ fn block(
     measured: &mut Measured,
 ) {
     storage.block();
-    // Arm 0 is plain, then the encrypted ones, the last the second plain.
+    // Arm 0 is plain, followed by the encrypted arms and the second plain arm.
     let again = scenario.encrypted_arms + 1;
     let arms = again + usize::from(scenario.second_plain);
     let mut speeds = vec![0.0; arms];

@@ -1,10 +1,10 @@
 //! Noise like that of storage: the ln(speed) of plain trials, one after the other.
 //!
-//! A trial's ln(speed) is the level of the machine at that moment + the trial's own normal noise, so that
-//! speeds are log-normal. The level is what neighbouring trials share: it drifts, jumps, wanders or falls into
-//! bursts of somebody else's work, by the models of [`Disturbance`]. Of all that only the noise of single
-//! trials is what encryption could cost; a method that takes a level for a cost is wrong. The same file is
-//! compiled into the simulations of `stats` and of `runner`.
+//! A trial's ln(speed) is the level of the machine at that moment + the trial's own normal noise, so speeds are
+//! log-normal. Neighbouring trials share the level: it drifts, jumps, wanders, or is reduced by bursts of other
+//! programs' work, according to the models of [`Disturbance`]. The level is never an effect of encryption, and a
+//! method that attributes it to encryption is wrong. The same file is compiled into the simulations of `stats` and
+//! of `runner`.
 
 #![allow(dead_code, reason = "each test file uses its own part of the models")]
 
@@ -22,7 +22,7 @@ pub const DISTURBANCES: [Disturbance; 7] = [
     Disturbance::Outliers,
 ];
 
-/// How the level of the machine moves, and what else befalls a trial.
+/// How the level of the machine changes, and other effects on a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Disturbance {
     /// Log-normal noise, independent from trial to trial.
@@ -38,8 +38,8 @@ pub enum Disturbance {
     Autocorrelated,
     /// 2 % of the trials are slowed by a factor of 1.5 to 3.
     Outliers,
-    /// Before 2 % of the trials something else begins to use the disk, for 4 trials on average, and leaves 60
-    /// to 90 % of the speed: garbage collection, a backup, a neighbour on the same host.
+    /// Before 2 % of the trials, something else starts to use the disk, for 4 trials on average, and leaves 60 to
+    /// 90 % of the speed: garbage collection, a backup, another guest of the same host.
     Bursts,
     /// Linear drift of 0.25 sd, flips of the level, an autocorrelated level and outliers, all at once.
     Everything,
@@ -64,11 +64,11 @@ pub struct Storage {
     random: ChaCha8Rng,
     disturbance: Disturbance,
     sd: f64,
-    /// The level's parts, ln(speed): what wanders, what drifts and what flips.
+    /// The parts of the level, as ln(speed): the one that wanders, the one that drifts, and the one that flips.
     wander: f64,
     drift: f64,
     regime: f64,
-    /// How much a burst slows trials as long as it lasts.
+    /// How much a burst slows trials while it lasts.
     burst: Option<f64>,
     spare_normal: Option<f64>,
 }

@@ -1,4 +1,5 @@
-//! The report's rule from an estimate to a verdict, in words only, and how often runs say what.
+//! The report's rule that leads from an estimate to a verdict (only the word), and how often runs reach each
+//! verdict.
 
 use cryptbench_stats::{
     FAMILY_LEVEL, PairedEstimate, equivalent_within, estimate, holm, noise_of_mean,
@@ -6,7 +7,7 @@ use cryptbench_stats::{
 
 use super::{Measured, Scenario, seeds};
 
-/// What is said of one cell.
+/// The verdict on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     Costs,
@@ -16,7 +17,7 @@ pub enum Word {
     Inconclusive,
 }
 
-/// The first rule that applies gives the word; `margin` is ln(1 + target), `noise` that of one trial.
+/// The verdict of the first rule that applies; `margin` is ln(1 + target), `noise` the noise of one trial.
 pub fn judge(d: &[f64], estimate: &PairedEstimate, p_holm: f64, noise: f64, margin: f64) -> Word {
     let noise = noise_of_mean(noise, estimate.pairs);
     if p_holm < FAMILY_LEVEL && estimate.mean.abs() > noise {
@@ -30,7 +31,7 @@ pub fn judge(d: &[f64], estimate: &PairedEstimate, p_holm: f64, noise: f64, marg
     }
 }
 
-/// How often runs of several workloads say of the encrypted arms what they should or should not say.
+/// How often runs with several workloads reach right or wrong verdicts on the encrypted arms.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Verdicts {
     /// Share of the runs with at least one cell that costs or gains.
@@ -47,10 +48,10 @@ pub struct Verdicts {
     pub equivalent: f64,
 }
 
-/// Judges `runs` runs of `workloads`, each measured by `measure`, with a target of 3 %.
+/// Reaches verdicts on `runs` runs of `workloads` workloads, each measured by `measure`, with a target of 3 %.
 ///
-/// Only the first workload has the scenario's effect. That is the hard case: where others cost too, Holm
-/// is less strict with each.
+/// Only the first workload has the scenario's effect. That is the hard case: if others have costs as well, Holm is
+/// less strict with each.
 pub fn verdicts(
     scenario: &Scenario,
     runs: u32,
@@ -85,7 +86,8 @@ pub fn verdicts(
     found
 }
 
-/// The words of one arm by workload, each with whether the interval excludes 0; Holm corrects over the workloads.
+/// The verdicts on one arm by workload, each with whether the interval excludes 0. Holm corrects over the
+/// workloads.
 fn judge_arm(measured: &[Measured], arm: usize) -> Vec<(Word, bool)> {
     let estimates: Vec<PairedEstimate> = measured
         .iter()
