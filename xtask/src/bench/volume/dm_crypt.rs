@@ -27,34 +27,43 @@ const NULL: &str = "cipher_null-ecb";
 /// Requests are encrypted in the thread that issues them, and decrypted where they complete.
 const DIRECT: &str = "no_read_workqueue no_write_workqueue";
 
-const KERNEL_NULL: &str = "dm-crypt, null cipher";
-const KERNEL_NULL_DIRECT: &str = "dm-crypt, null cipher, no workqueues";
+const KERNEL_NULL_512: &str = "dm-crypt, null cipher 512 B";
+const KERNEL_NULL_512_DIRECT: &str = "dm-crypt, null cipher 512 B, no workqueues";
+const KERNEL_NULL_4096: &str = "dm-crypt, null cipher 4096 B";
+const KERNEL_NULL_4096_DIRECT: &str = "dm-crypt, null cipher 4096 B, no workqueues";
 const KERNEL_512: &str = "dm-crypt, AES-256-XTS 512 B";
 const KERNEL_512_DIRECT: &str = "dm-crypt, AES-256-XTS 512 B, no workqueues";
 const KERNEL_4096: &str = "dm-crypt, AES-256-XTS 4096 B";
+const KERNEL_4096_DIRECT: &str = "dm-crypt, AES-256-XTS 4096 B, no workqueues";
 const OURS_NULL: &str = "ours, null layer, ublk";
 const OURS_512: &str = "ours, AES-256-XTS 512 B, ublk";
 const OURS_4096: &str = "ours, AES-256-XTS 4096 B, ublk";
 
 pub const ROWS: &[(&str, Build)] = &[
     ("the disk", disk),
-    (KERNEL_NULL, |place| kernel(place, "null", NULL, 512, "")),
-    (KERNEL_NULL_DIRECT, |place| kernel(place, "null-direct", NULL, 512, DIRECT)),
+    (KERNEL_NULL_512, |place| kernel(place, "null-512", NULL, 512, "")),
+    (KERNEL_NULL_512_DIRECT, |place| kernel(place, "null-512-direct", NULL, 512, DIRECT)),
+    (KERNEL_NULL_4096, |place| kernel(place, "null-4096", NULL, 4096, "")),
+    (KERNEL_NULL_4096_DIRECT, |place| kernel(place, "null-4096-direct", NULL, 4096, DIRECT)),
     (OURS_NULL, |place| ours(place, "none", 512)),
     (KERNEL_512, |place| kernel(place, "512", AES, 512, "")),
     (KERNEL_512_DIRECT, |place| kernel(place, "512-direct", AES, 512, DIRECT)),
     (OURS_512, |place| ours(place, "aes-256-xts", 512)),
     (KERNEL_4096, |place| kernel(place, "4096", AES, 4096, "")),
+    (KERNEL_4096_DIRECT, |place| kernel(place, "4096-direct", AES, 4096, DIRECT)),
     (OURS_4096, |place| ours(place, "aes-256-xts", 4096)),
 ];
 
-/// The comparison of our server with the kernel's driver.
+/// The comparison of our server with the kernel's driver. Our null layer does not divide requests into sectors.
 pub const PAIRS: &[(&str, &str)] = &[
-    (OURS_NULL, KERNEL_NULL),
-    (OURS_NULL, KERNEL_NULL_DIRECT),
+    (OURS_NULL, KERNEL_NULL_512),
+    (OURS_NULL, KERNEL_NULL_512_DIRECT),
+    (OURS_NULL, KERNEL_NULL_4096),
+    (OURS_NULL, KERNEL_NULL_4096_DIRECT),
     (OURS_512, KERNEL_512),
     (OURS_512, KERNEL_512_DIRECT),
     (OURS_4096, KERNEL_4096),
+    (OURS_4096, KERNEL_4096_DIRECT),
 ];
 
 /// The specified disk or, without one, a separate loop device for each row, all over the same file.
