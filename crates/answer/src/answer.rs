@@ -46,12 +46,12 @@ impl Open {
         Self { text, command: None }
     }
 
-    /// Text and command in one line, to be typed in `here`.
+    /// Text and command in one line; the command is for the directory `here`.
     pub fn line(&self, here: Option<&Path>) -> String {
         self.line_of(here, None)
     }
 
-    /// The same, typed by somebody who knows the directory of the run: `run` is that directory as an argument.
+    /// Like [`Self::line`], for a user who knows the directory of the run: `run` is that directory as an argument.
     pub fn line_of(&self, here: Option<&Path>, run: Option<&str>) -> String {
         match &self.command {
             Some(command) => format!("{} {}", self.text, command.typed_of(here, run)),
@@ -95,7 +95,7 @@ pub(crate) struct View<'a, 'l> {
 }
 
 impl View<'_, '_> {
-    /// The device in use, if the run compared one with the device below it.
+    /// The device in use, if the run compared one with its underlying device.
     pub(crate) fn in_use(&self) -> Option<&InUse> {
         self.lookup.record.target.paired.as_ref()?.in_use.as_ref()
     }

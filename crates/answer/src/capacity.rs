@@ -1,5 +1,5 @@
-//! The load at which all CPUs are busy, with and without encryption: the question for servers. Also whether a
-//! CPU, not the disk, limited plain storage.
+//! The load at which all CPUs are busy, with and without encryption, which matters for servers. Also whether a CPU
+//! instead of the disk limited plain storage.
 
 use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::plain_arm;
@@ -15,7 +15,7 @@ use crate::place::cpus_in_words;
 use crate::quantity::{binary_bytes, megabytes, requests};
 use crate::wording::list;
 
-/// Requests of this size and larger are counted by their bytes.
+/// Requests of at least this size are counted in bytes, smaller ones in requests.
 const LARGE: u64 = 64 << 10;
 
 const GIB: f64 = (1_u64 << 30) as f64;

@@ -1,5 +1,6 @@
-//! The cost of one system, or of the engine, by request size. Each part of the sentence covers only the figures
-//! that it lists: a size as a whole only if most of it has a percentage, and then the exceptions are counted.
+//! The cost of one system, or of the engine, by request size. Each part of the sentence covers only the figures that
+//! it lists. It covers a size as a whole only if most figures of that size are percentages; the exceptions are then
+//! counted.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,8 @@ const BESIDE: [Told; 5] =
     [Told::NoLoss, Told::Undecided, Told::Cached, Told::Compressed, Told::Unmeasured];
 
 impl Told {
-    /// `percentages`: whether decided figures of this size are printed as percentages, which they are if one is a loss.
+    /// `percentages`: whether decided figures of this size are printed as percentages. They are if at least one of
+    /// them is a loss.
     fn of(mark: Mark, percentages: bool) -> Self {
         match mark {
             Mark::Slower | Mark::Faster | Mark::Same if percentages => Self::Percent,
@@ -68,13 +70,13 @@ struct Outcome {
     what: String,
     /// `large ones`.
     short: String,
-    /// Whether the text says `figures for`: its workloads have several figures, or are not requests.
+    /// Whether the text says `figures for`: the workloads have several figures, or do not consist of requests.
     has_figures: bool,
     /// The statements about its figures.
     told: Vec<Told>,
-    /// The percentages of plain speed, if it has any.
+    /// The percentages of plain speed, if there are any.
     percent: Option<String>,
-    /// Its workload, if it has exactly one, with a single figure.
+    /// The only workload, if there is exactly one with a single figure.
     only: Option<String>,
 }
 
@@ -109,7 +111,7 @@ impl Outcome {
         })
     }
 
-    /// How a part of its figures is called: `large ones`, `figures for large ones`.
+    /// The name for a part of the figures: `large ones`, `figures for large ones`.
     fn parts(&self, of: &str) -> String {
         if self.has_figures { format!("figures for {of}") } else { of.to_owned() }
     }
@@ -118,12 +120,13 @@ impl Outcome {
         self.told.iter().filter(|of| **of == told).count()
     }
 
-    /// The statement that applies to all its figures, if there is one.
+    /// The statement that applies to all of the figures, if there is one.
     fn whole(&self) -> Option<Told> {
         self.told.first().copied().filter(|first| self.count(*first) == self.told.len())
     }
 
-    /// What the percentages refer to, and the operation; `leads` the sentence, or follows its subject.
+    /// What the percentages refer to, and the operation. `leads`: whether this starts the sentence instead of
+    /// following its subject.
     fn subject(&self, leads: bool) -> (String, &'static str) {
         let (n, all) = (self.count(Told::Percent), self.told.len());
         let whole = if leads { &self.what } else { &self.short };
@@ -174,7 +177,7 @@ pub(crate) fn between(percents: impl Iterator<Item = f64> + Clone) -> String {
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// One system, or the engine: size by size.
+/// The sentence about one system, or about the engine, size by size.
 pub(crate) fn by_class(view: &View<'_, '_>, arms: &[&Arm]) -> String {
     let (with, many) = with(view, arms);
     let place = view.place();
@@ -219,7 +222,7 @@ pub(crate) fn by_class(view: &View<'_, '_>, arms: &[&Arm]) -> String {
 fn beside(outcomes: &[Outcome], is_rest: bool) -> Vec<String> {
     let in_part =
         |told: Told| outcomes.iter().filter(|o| o.count(told) > 0 && o.whole().is_none()).count();
-    // Partial statements are counted together if several sizes have something undecided.
+    // Partial statements are counted together if results of several sizes are undecided.
     let is_summed = |told: Told| in_part(Told::Undecided) > 1 && in_part(told) > 0;
     let mut said = Vec::new();
     let mut whole: Vec<Told> = outcomes.iter().filter_map(Outcome::whole).collect();

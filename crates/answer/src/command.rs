@@ -7,7 +7,7 @@ use cryptbench_estimate::budget::{Need, rounded};
 use cryptbench_record::{Arm, ArmRole, BUILTIN_ONLY, Plan, Record, budget_option, longer_budget};
 use cryptbench_text::{quoted, quoted_path};
 
-/// Maximum suggested budget, seconds, unless the run itself took a good part of it.
+/// Maximum suggested budget in seconds, unless [`NOT_TOO_LONG`] allows more.
 const LONGEST_S: f64 = 3600.0;
 
 /// A budget of up to this many times the run's duration is acceptable.
@@ -22,8 +22,8 @@ const MOST_SYSTEMS: usize = 4;
 /// Placeholder for the run's directory, which a record does not contain.
 const RUN_DIRECTORY: &str = "RUN_DIRECTORY";
 
-/// The options of `cryptbench run` for the repeats that are needed: a longer budget, or more trials if their
-/// number is fixed. `None` if an hour is not enough, or nothing is needed.
+/// The options of `cryptbench run` for the number of repeats needed: a longer budget, or more trials if their number
+/// is fixed. `None` if an hour is not enough, or nothing is needed.
 pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
     let most = needs.iter().copied().max_by(|a, b| a.factor().total_cmp(&b.factor()))?;
     let plan = &record.plan;
@@ -44,15 +44,15 @@ pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
     Some(format!("{budget}{pairs}"))
 }
 
-/// The option with a budget that has time for every workload that this run had no time for, or, if it had time for
-/// none, for the first workload. `None` if nothing is missing.
+/// The option with a budget for every workload that did not fit into this run or, if none fitted, for the first
+/// workload. `None` if nothing is missing.
 pub fn budget_for_all(record: &Record) -> Option<String> {
     let needs = record.stops.iter().filter_map(|stop| stop.needs_s);
     let needed = match record.stops.iter().all(|stop| stop.pairs == 0) {
         true => needs.reduce(f64::min)?,
         false => Some(needs.sum::<f64>()).filter(|sum| *sum > 0.0)?,
     };
-    // With a longer budget, set-up takes its share as well.
+    // A longer budget also spends this share on set-up.
     let wanted = (record.elapsed_s + needed).max(needed / MEASURING);
     Some(budget_option(longer_budget(wanted, record.plan.budget_s)))
 }
@@ -65,7 +65,7 @@ pub struct Command {
     directory: Option<PathBuf>,
     /// The words behind it.
     after: String,
-    /// Whether the directory of the run follows.
+    /// Whether the directory of the run is appended.
     takes_run: bool,
 }
 
@@ -80,7 +80,7 @@ impl Command {
         Self { takes_run: true, ..Self::new(words) }
     }
 
-    /// The command as typed in `here` by somebody who knows that `run` is the directory of the run.
+    /// The command as typed in `here` by a user who knows that `run` is the directory of the run.
     pub fn typed_of(&self, here: Option<&Path>, run: Option<&str>) -> String {
         let directory = self.directory.as_deref().filter(|directory| here != Some(directory));
         let run = self.takes_run.then(|| run.unwrap_or(RUN_DIRECTORY).to_owned());
@@ -95,11 +95,11 @@ impl Command {
     }
 }
 
-/// `cryptbench run` as this run was started, with the given arms or all; `None` if a command cannot express it,
-/// or would overwrite something.
+/// The `cryptbench run` command that repeats this run, with the given arms or, if none are given, with all; `None` if
+/// a command cannot express it, or would overwrite something.
 pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<Command> {
     let target = &record.target;
-    // Such a run measures only the device in use.
+    // A run on a device in use measures only that device.
     if let Some(place) = target.places().find(|place| place.in_use.is_some()) {
         let device = quoted_path(place.directory.as_ref());
         return Some(Command::new(format!("sudo cryptbench run --existing {device} {options}")));

@@ -14,9 +14,9 @@ pub struct Row<'a> {
     pub arm: &'a Arm,
     /// Bytes that came back: `9.4 MiB`, `only 3.0 MiB of 9.4 MiB`, `LOST`, `not checked`.
     pub read_back: String,
-    /// Whether plaintext was found: `none`, `FOUND`, `IN CACHE`, `seen` or `unseen` if nothing is encrypted.
+    /// Whether plaintext was found: `none`, `FOUND` or `IN CACHE`; if nothing is encrypted, `seen` or `unseen`.
     pub plaintext: &'static str,
-    /// Bits for each byte, and the share of blocks below the threshold if there are any.
+    /// Bits per byte, and the share of blocks below the threshold if there are any.
     pub entropy: String,
     /// Other visible properties.
     pub reveals: String,
@@ -41,7 +41,7 @@ fn row<'a>(arm: &'a Arm, evidence: &Evidence) -> Row<'a> {
         (Some(false), false) => "UNSEEN",
     };
     let weak = matches!(evidence.randomness(), Randomness::Broken | Randomness::Doubtful);
-    // Plain storage shows its text, and encrypted storage must not.
+    // Plaintext must be found on plain storage, and must not be found on encrypted storage.
     let as_it_must = evidence.shows_plaintext().is_none_or(|shows| shows != encrypted);
     let wrong = !evidence.is_verified() || weak || !as_it_must;
     Row {

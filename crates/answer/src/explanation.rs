@@ -9,8 +9,7 @@ use cryptbench_stats::{Coefficient, CostModel, Step};
 
 use crate::quantity::{binary_bytes, digits, latency, percent, percent_digits};
 
-/// How many times slower per request an example device is, for which the effect of the same added
-/// time is shown.
+/// Factor by which requests take longer on the example device for which the effect of the same added time is shown.
 const SLOWER: f64 = 100.0;
 
 /// What an arm adds to the requests of a sweep: `AES adds 2.1 µs [1.9, 2.3] to each request of ...`.
@@ -139,7 +138,7 @@ fn dominance(model: &CostModel) -> String {
     })
 }
 
-/// Whole KiB from 4 KiB on: the balance is not known to the byte.
+/// Whole KiB from 4 KiB on: the size at which both costs are equal is not known to the byte.
 pub fn rounded(bytes: f64) -> u64 {
     match bytes {
         b if b >= 4096.0 => ((b / 1024.0).round() * 1024.0) as u64,

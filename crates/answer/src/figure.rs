@@ -15,10 +15,10 @@ use crate::names::{capitalised, cipher, family};
 use crate::opening::OpeningRow;
 use crate::quantity::{self, fraction, headline};
 
-/// More choices than this are rows.
+/// With more choices than this, each choice is a row.
 const MOST_COLUMNS: usize = 3;
 
-/// More workloads than this are shown by kind.
+/// With more workloads than this, each row is a kind of work.
 const MOST_ROWS: usize = 10;
 
 /// Maximum length of a name under the heading of the CPU time.
@@ -47,7 +47,7 @@ pub struct Columns {
     pub rows: Vec<Row>,
     /// The common part of all columns: `AES-256 alone`; empty if they are systems.
     pub title: Option<String>,
-    /// Columns of words before the choices, the most important first.
+    /// Text columns before the choices, the most important first.
     pub before: Vec<Beside>,
     /// The columns after the choices; the last is dropped first.
     pub behind: Vec<Beside>,
@@ -81,14 +81,14 @@ pub struct Row {
     pub values: Vec<Value>,
     /// The difference of plain storage from itself, as a fraction.
     pub noise: Option<f64>,
-    /// Whether it starts another size of requests or another operation.
+    /// Whether a new request size or operation starts with this row.
     pub begins: bool,
 }
 
 /// A share of plain speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
-    /// The share, if there is one.
+    /// The share of plain speed, if it is known.
     pub kept: Option<Mean>,
     /// Its verdict.
     pub mark: Mark,
@@ -103,13 +103,13 @@ pub enum Mark {
     Faster,
     /// Equivalent within the margin.
     Same,
-    /// No loss found where one would have been detected, with about the certainty of plain storage's own noise.
+    /// No loss found, and the interval is narrow compared with the noise of plain storage.
     NoLoss,
-    /// The interval is too wide, or shows something that is not proven.
+    /// The interval is too wide, or suggests a difference that is not proven.
     Undecided,
     /// The data came from a cache.
     Cached,
-    /// The file system compressed the data, so that the disk got less than was written.
+    /// The file system compressed the data, so the disk received less than was written.
     Compressed,
     /// Too few repeats.
     Unmeasured,
@@ -176,7 +176,7 @@ pub struct Rung<'a> {
     pub arm: &'a Arm,
     /// Its name for users.
     pub name: String,
-    /// Empty if it is not ranked, because of `unranked`.
+    /// The rank; `None` if the choice is not ranked, for the reason in `unranked`.
     pub place: Option<usize>,
     /// The family of its system.
     pub family: Family,
@@ -184,9 +184,9 @@ pub struct Rung<'a> {
     pub avoid: bool,
     /// Mean over the workloads of the ranking.
     pub all: Option<Mean>,
-    /// Means over the kinds of work; one that was served from a cache has none.
+    /// The mean for each kind of work; a kind that was served from a cache has none.
     pub kinds: Vec<Value>,
-    /// CPU seconds per GiB, the mean over workloads that move bytes.
+    /// CPU seconds per GiB, the mean over workloads that transfer data.
     pub cpu: Option<f64>,
     /// Why it has no rank.
     pub unranked: Option<Unranked>,
@@ -272,7 +272,7 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         true => by_kind(view, arms, &workloads),
         false => by_workload(view, arms, &workloads),
     };
-    // A kind has workloads of several speeds.
+    // A kind combines workloads of different speeds, so a row has no plain speed.
     let plain = (!is_by_kind).then(|| plain_speed(view, &workloads)).flatten();
     let members: Vec<Vec<&Workload>> = match is_by_kind {
         true => sizes(&workloads).into_iter().map(|(_, members)| members).collect(),
@@ -303,7 +303,8 @@ fn plain_speed(view: &View<'_, '_>, workloads: &[&Workload]) -> Option<Beside> {
     fields.iter().any(|f| !f.is_empty()).then_some(Beside { heading, fields })
 }
 
-/// CPU seconds per GiB for plain storage and an arm, by rows of workloads, and the arm's name unless it is too long.
+/// CPU seconds per GiB for plain storage and an arm, for each row of workloads, and the arm's name unless it is too
+/// long.
 fn cpu_time(
     view: &View<'_, '_>,
     rows: &[Vec<&Workload>],
@@ -358,13 +359,13 @@ fn by_kind(view: &View<'_, '_>, arms: &[&Arm], workloads: &[&Workload]) -> Vec<R
     sizes(workloads).into_iter().map(row).collect()
 }
 
-/// A plan's workloads in the order of the answer: those of one size together, then of one kind.
+/// A plan's workloads in the order of the answer: grouped by size, then by kind.
 pub fn in_order(workloads: &[Workload]) -> Vec<&Workload> {
     let all: Vec<&Workload> = workloads.iter().collect();
     sizes(&all).into_iter().flat_map(|(_, members)| members).collect()
 }
 
-/// The kinds of these workloads, those of one size together.
+/// The kinds of these workloads, grouped by size.
 fn sizes<'a>(workloads: &[&'a Workload]) -> Vec<(String, Vec<&'a Workload>)> {
     let mut kinds = kinds(workloads.iter().copied());
     let mut order: Vec<Class> = Vec::new();
@@ -393,8 +394,8 @@ pub(crate) fn value(view: &View<'_, '_>, workload: &Workload, arm: &Arm) -> Valu
     }
 }
 
-/// The combined result of an arm over several workloads. A cache in one of them prevents a mean, as do figures
-/// for less than half.
+/// The combined result of an arm over several workloads. There is no mean if one of them was served from a cache, or
+/// if fewer than half have figures.
 pub(crate) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> Value {
     let values: Vec<Value> = members.iter().map(|w| value(view, w, arm)).collect();
     let has = |mark: Mark| values.iter().any(|v| v.mark == mark);
@@ -421,7 +422,7 @@ pub(crate) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> 
     Value { kept: Some(kept), mark }
 }
 
-/// CPU seconds per GiB for plain storage and an arm: the mean over the workloads that move bytes.
+/// CPU seconds per GiB for plain storage and an arm: the mean over the workloads that transfer data.
 fn cpu(view: &View<'_, '_>, members: &[&Workload], arm: Option<&Arm>) -> Option<(f64, f64)> {
     let plain = cryptbench_estimate::arms::plain_arm(view.lookup.record)?;
     Some((mean_cpu(view, members, plain)?, mean_cpu(view, members, arm?)?))

@@ -1,4 +1,4 @@
-//! Kinds of work: large and small reads and writes, and actions on files, as people distinguish them.
+//! Kinds of work: large and small reads and writes, and actions on files, as users distinguish them.
 
 use cryptbench_estimate::class::Class;
 use cryptbench_record::{Operation, Pattern, Workload};

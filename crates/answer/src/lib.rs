@@ -1,7 +1,7 @@
 //! The estimates of a record in words, without layout.
 //!
-//! A [`Report`] is created once from a record, and every form draws it. Its [`answer`] contains the results of
-//! a run; [`picture`] is the content of its charts and tables, as data.
+//! A [`Report`] is created once from a record and rendered in every output format. Its [`answer`] contains the
+//! results of a run; [`picture`] contains the data of its charts and tables.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

@@ -8,7 +8,7 @@ use crate::answer::View;
 use crate::quantity::{digits, thousands};
 use crate::wording::list;
 
-/// Remedies, the most urgent first; mostly none.
+/// Remedies, the most urgent first; usually there are none.
 pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(slow_aes(view).map(|slow| match slow {
@@ -92,7 +92,7 @@ fn larger(target: &Target) -> &'static str {
     }
 }
 
-/// Whether AES was measured without instructions for it.
+/// Whether AES was measured without AES instructions.
 pub(crate) fn slow_aes(view: &View<'_, '_>) -> Option<SlowAes> {
     let record = view.lookup.record;
     SlowAes::of(&record.machine.cpu_features, &record.plan.arms)
@@ -100,7 +100,7 @@ pub(crate) fn slow_aes(view: &View<'_, '_>) -> Option<SlowAes> {
 
 /// The remedy if the machine saves power instead of running at full speed.
 fn saves_power(power: &Power) -> Option<String> {
-    // These drivers let the CPU choose, and treat a governor of this name as a hint.
+    // With these drivers the CPU chooses its frequency; a governor of this name is only a hint.
     let chooses = ["intel_pstate", "amd-pstate-epp"];
     let is = |value: &Option<String>, wanted: &str| value.as_deref() == Some(wanted);
     let left_to_it = chooses.iter().any(|driver| is(&power.driver, driver));
@@ -142,7 +142,7 @@ const FAST: [(&str, &str, &str, &str); 4] = [
     ("camellia", "avx2", "the CPU's AVX2", "camellia_aesni_avx2"),
 ];
 
-/// Whether it is a user's location encrypted by ZFS, with separate code in the kernel.
+/// Whether the arm is a user's location encrypted by ZFS, which uses its own crypto code in the kernel.
 fn is_zfs(arm: &Arm) -> bool {
     arm.system == PAIRED.name && arm.kernel_tier.is_some()
 }
@@ -170,7 +170,8 @@ pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
     kernels.filter_map(of).collect()
 }
 
-/// The first sentence if the kernel is slower than it could be: the costs that follow are then not the system's own.
+/// The first sentence if the kernel is slower than it could be, because the costs that follow are then not those of
+/// the system itself.
 pub(crate) fn slow_kernel(view: &View<'_, '_>) -> Option<String> {
     let slow = slow_drivers(view);
     let first = slow.first()?;

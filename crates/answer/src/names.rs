@@ -124,7 +124,7 @@ impl Gathered {
     }
 }
 
-/// Each workload by its operation, with enough detail to distinguish it from the others; otherwise its label.
+/// Names each workload by its operation, with enough detail to distinguish it from the others, or by its label.
 fn workloads(all: &[Workload]) -> impl Iterator<Item = (String, String)> {
     let ways = [false, true].map(|with_size| {
         let names: Vec<String> = all.iter().map(|w| in_words(w, with_size)).collect();
@@ -216,7 +216,7 @@ pub fn of_system(name: &str) -> String {
     catalog::find(name).map_or_else(|| name.to_owned(), catalog::System::usual_title)
 }
 
-/// The base name with everything in which the arms of this name differ: cipher, sector size and settings.
+/// The base name with all properties in which the arms of this name differ: cipher, sector size and settings.
 fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
     let differs = |of: &dyn Fn(&Arm) -> Option<String>| {
         let values: BTreeSet<Option<String>> = alike.iter().map(|a| of(a)).collect();

@@ -18,7 +18,7 @@ use crate::names::{capitalised, lowered, of_system};
 use crate::quantity::{duration, fraction, thousands};
 use crate::wording::list;
 
-/// Share of disturbed trials from which it is reported.
+/// Share of disturbed trials from which disturbances are reported.
 const OFTEN: f64 = 0.05;
 
 /// Maximum number of workloads listed individually.
@@ -43,8 +43,8 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found
 }
 
-/// What an hour would decide, with its command, and what disturbed this run: separate entries, so that one fits
-/// if there is no room for both.
+/// What an hour would decide, with its command, and what disturbed this run. They are separate entries, so that one
+/// can be shown if there is no room for both.
 fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
     let disturbed = disturbed(view);
     let (text, also) = match undecided.within.is_empty() {
@@ -77,7 +77,7 @@ fn interrupted(view: &View<'_, '_>) -> Option<Open> {
             let ran = record.stops.iter().map(|stop| stop.pairs).min().unwrap_or(0);
             format!("The budget ran out after {ran} of {} repeats.", record.plan.max_pairs)
         }
-        // A run like this one would end as early again.
+        // A run like this one would end just as early.
         None => return None,
     };
     let sudo = if view.in_use().is_some() { "sudo " } else { "" };
@@ -92,7 +92,7 @@ fn no_system(view: &View<'_, '_>) -> Option<Open> {
     if !view.cast.choices.is_empty() || record.target.paired.is_some() {
         return None;
     }
-    // The first system is the one that needs least time, or that is preferred.
+    // The first system needs the least time, or is a preferred one.
     let Some(enough_s) = record.plan.left_out.iter().find_map(|out| out.enough_s) else {
         return Some(Open {
             text: "No system was measured. To see what can run here:".to_owned(),
@@ -109,7 +109,7 @@ fn no_system(view: &View<'_, '_>) -> Option<Open> {
     })
 }
 
-/// Facts that a device in use does not provide.
+/// Facts that a read-only run on a device in use cannot establish.
 fn only_read(view: &View<'_, '_>) -> Option<Open> {
     let size = view.in_use()?.sector_size;
     Some(Open {
@@ -124,7 +124,7 @@ fn only_read(view: &View<'_, '_>) -> Option<Open> {
 /// The preferred systems that the program could not choose.
 fn left_out(view: &View<'_, '_>) -> Vec<Open> {
     let one = |out: &LeftOut| {
-        // The evidence behind the reason is only for readers of the full report.
+        // The details in parentheses are only for readers of the full report.
         let reason = out.reason.split(" (").next().unwrap_or(&out.reason);
         Open::new(format!("{}, not measured: {reason}.", of_system(&out.system)))
     };
@@ -134,7 +134,7 @@ fn left_out(view: &View<'_, '_>) -> Vec<Open> {
     late.into_iter().chain(lacking).take(MOST_NAMED).map(one).collect()
 }
 
-/// The workloads that the budget had no time for, and the budget that would suffice.
+/// The workloads that did not fit into the budget, and the budget that would suffice.
 fn without_time(view: &View<'_, '_>) -> Option<Open> {
     let record = view.lookup.record;
     let option = budget_for_all(record)?;
@@ -155,7 +155,7 @@ fn without_time(view: &View<'_, '_>) -> Option<Open> {
     })
 }
 
-/// Sets of small files that are smaller than the profile's, for lack of time.
+/// Sets of small files that were reduced below the profile's size for lack of time.
 fn fewer_files(view: &View<'_, '_>) -> Option<Open> {
     let fewer = |w: &Workload| Some((w.files?, w.files_of_profile?));
     let (files, planned) = view.lookup.record.plan.workloads.iter().find_map(fewer)?;
@@ -202,7 +202,7 @@ fn any_pair(view: &View<'_, '_>) -> bool {
     view.lookup.record.stops.iter().any(|stop| stop.pairs > 0)
 }
 
-/// A location in which a cache below the systems would be invisible.
+/// A location where a cache below the systems would not be detected.
 fn uncounted(view: &View<'_, '_>) -> Option<Open> {
     let target = &view.lookup.record.target;
     let arm = view.cast.spoken().iter().find(|arm| hides_caches(target, arm))?;
@@ -227,7 +227,7 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     };
     let arms: Vec<&Arm> = view.cast.spoken().iter().filter(without).copied().collect();
     let names: Vec<&str> = arms.iter().map(|arm| view.names.arm(arm)).collect();
-    // Results that the budget had no time for are listed with the budget that would suffice.
+    // Results that did not fit into the budget are listed with the budget that would suffice.
     if names.is_empty() || budget_for_all(view.lookup.record).is_some() && !any_pair(view) {
         return None;
     }
@@ -243,10 +243,10 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
     let text = format!("{names}: {}; a figure needs at least {fewest}.", repeats_ran(ran));
     let record = view.lookup.record;
     if record.plan.fixed_trials().is_some() && ran < record.plan.max_pairs {
-        // Only the budget was too short, and a resumed run has a new one.
+        // Only the budget was too short, and a resumed run has a new budget.
         return Some(Open::new(text));
     }
-    // The whole run is repeated, or only its systems.
+    // Repeats the whole run, or only these systems.
     let asked = if arms.len() < view.cast.spoken().len() { &arms[..] } else { &[] };
     let need = record.plan.min_pairs.max(fewest);
     let Some(options) = options(record, &[Need { ran, need }]) else {
@@ -283,7 +283,7 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
             found.beyond.push(format!("{who}: {}{TOO_NOISY}.", words(need)));
         }
     }
-    // Nobody needs the order far down a ranking.
+    // The order far down a ranking matters to nobody.
     let asked: Vec<&Arm> = match view.cast.choices.len() > 3 {
         true => Vec::new(),
         false => view.cast.spoken().to_vec(),
@@ -310,10 +310,10 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
     found
 }
 
-/// The text if the repeats take more than an hour.
+/// The text if the required repeats would take more than an hour.
 const TOO_NOISY: &str = ", but not within an hour: this disk is too noisy";
 
-/// The workloads, the one that needs most first.
+/// The workloads; the one that needs the most repeats comes first.
 fn who(view: &View<'_, '_>, open: &[(&Workload, Need)]) -> String {
     let name = |i: usize| view.names.workload(open[i].0);
     match open.len() {
@@ -338,10 +338,10 @@ fn repeats_ran(ran: u32) -> String {
     }
 }
 
-/// The first two of a ranking, if no difference was found between them.
+/// The first two systems of a ranking, if no difference was found between them.
 fn tie<'a>(view: &View<'a, '_>) -> Option<(String, Need, Vec<&'a Arm>)> {
     let ranking = view.cast.ranking.as_ref()?;
-    // Nobody needs to know whether a system to avoid is as fast.
+    // Whether a system to avoid is equally fast does not matter.
     let mut usable = view.cast.ranked().filter(|row| !is_avoided(view, row.arm));
     let (first, second) = (usable.next()?, usable.next()?);
     let is_level = level(view.lookup, second.arm, first.arm, &ranking.over);
@@ -355,7 +355,7 @@ fn tie<'a>(view: &View<'a, '_>) -> Option<(String, Need, Vec<&'a Arm>)> {
     Some((who, need, vec![first.arm, second.arm]))
 }
 
-/// The fewest repeats of an arm.
+/// The smallest number of repeats of an arm in any workload.
 fn pairs(view: &View<'_, '_>, row: &Ranked<'_>) -> u32 {
     let cells = view.lookup.workloads().iter().filter_map(|w| view.lookup.cell(w, row.arm)?.kept);
     cells.map(|kept| kept.pairs).min().unwrap_or(0)
@@ -395,7 +395,7 @@ fn gains_of_others(view: &View<'_, '_>) -> usize {
     view.cast.spoken().iter().map(|arm| of(arm)).sum()
 }
 
-/// Plain storage judged different from itself: a warning about the run itself.
+/// Plain storage was judged different from itself: a warning about the run itself.
 fn against_itself(view: &View<'_, '_>) -> Option<Open> {
     let again = view.lookup.arms().iter().find(|a| a.role == ArmRole::PlainAgain)?;
     let differs = |w: &&Workload| {

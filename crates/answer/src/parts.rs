@@ -11,7 +11,7 @@ use crate::answer::View;
 use crate::headline::of_workloads;
 use crate::quantity::percent_digits;
 
-/// `The path of gocryptfs costs more than its cipher: ...`; nothing if neither is proven to cost more, over the
+/// `The path of gocryptfs costs more than its cipher: ...`; `None` if neither is proven to cost more, over the
 /// workloads in which both were measured.
 pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let lookup = view.lookup;

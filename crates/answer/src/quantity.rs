@@ -1,4 +1,4 @@
-//! Numbers for people: with a unit, and with no more digits than are significant.
+//! Numbers for users: with a unit, and with no more digits than are significant.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use cryptbench_record::{Cell, Estimate, Headline, Workload};
 /// Placeholder for a number that is not available.
 pub const NONE: &str = "–";
 
-/// A percentage without its sign: integers from 10 up, one decimal below, `<0.1` for traces.
+/// A percentage without its sign: integers from 10 up, one decimal below 10, `<0.1` for traces.
 pub fn percent_digits(percent: f64) -> String {
     let size = percent.abs();
     if !percent.is_finite() {
@@ -49,8 +49,8 @@ pub fn kept_percent(e: &Estimate) -> String {
     format!("{ratio} % [{low}, {high}]")
 }
 
-/// A ratio in percent and the larger distance to the ends of its interval, each rounded, as in `51` and `±3`, so that
-/// they agree with [`kept`].
+/// A ratio in percent and the larger distance to the ends of its interval, such as `51` and `±3`, each rounded so
+/// that they agree with [`kept`].
 pub fn kept_spread(ratio: f64, low: f64, high: f64, fine_below: f64) -> (String, String) {
     let values = [ratio, low, high].map(|v| v * 100.0);
     let decimals = decimals(values, fine_below);
@@ -74,8 +74,8 @@ pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
 /// Percentage below which [`kept`] shows a decimal.
 pub const FINE_BELOW: f64 = 9.95;
 
-/// Ratio, low and high in percent with the same number of decimals: none, unless all three would look the same,
-/// which would hide the interval, or whole percents are too coarse.
+/// Ratio, low and high in percent with the same number of decimals. There are none unless all three would then look
+/// the same, which would hide the interval, or whole percents are too coarse.
 fn kept_numbers(e: &Estimate) -> [String; 3] {
     let values = [e.ratio, e.low, e.high].map(|v| v * 100.0);
     let decimals = decimals(values, FINE_BELOW);
@@ -91,8 +91,8 @@ fn decimals(values: [f64; 3], fine_below: f64) -> usize {
     usize::from(alike || values[0].abs() < fine_below)
 }
 
-/// The figure that people quote for a workload: decimal megabytes, requests or files per second, the
-/// mean time of a request, or the time of the whole trial.
+/// The usual figure for a workload: decimal megabytes, requests or files per second, the mean time of a request, or
+/// the time of the whole trial.
 pub fn headline(workload: &Workload, cell: &Cell) -> String {
     value_words(workload, headline_value(workload, cell.bandwidth, cell.iops))
 }
@@ -109,8 +109,8 @@ pub fn value_words(workload: &Workload, value: f64) -> String {
 
 /// [`headline`] as a number: bytes, requests or files per second, or seconds.
 ///
-/// Times follow from rates: the mean time of a request is the number in flight over the requests per
-/// second (Little's law), so that the figure agrees with the ratio that is judged.
+/// Times follow from rates: the mean time of a request is the number in flight divided by the requests per second
+/// (Little's law), so that the figure agrees with the ratio on which the verdict is based.
 pub fn headline_value(workload: &Workload, bandwidth: f64, iops: f64) -> f64 {
     match workload.figure() {
         Some(Headline::Iops | Headline::Files) => iops,
@@ -179,7 +179,7 @@ fn with_unit(written: String, value: f64, unit: &str) -> String {
     if value.is_finite() { format!("{written} {unit}") } else { written }
 }
 
-/// About three significant digits, never fewer than the integer part: `1,234`, `56.7`, `5.31`.
+/// About three significant digits, but at least the integer part: `1,234`, `56.7`, `5.31`.
 pub fn digits(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
@@ -193,7 +193,7 @@ pub fn digits(value: f64) -> String {
     }
 }
 
-/// CPU seconds per GiB: two significant digits above a tenth, three decimals below.
+/// CPU seconds per GiB: two significant digits above 0.1, three decimals below.
 pub fn cpu(seconds_per_gib: f64) -> String {
     let size = seconds_per_gib.abs();
     if !seconds_per_gib.is_finite() {

@@ -1,11 +1,11 @@
-//! The content of one cell of a picture.
+//! One cell of a chart or table.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Workload};
 
 use crate::wording::Sign;
 
-/// The content of one cell of a picture.
+/// The content of one cell of a chart or table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// Median bytes per second.
@@ -17,7 +17,7 @@ pub struct Reading {
     pub ratio: Option<f64>,
     /// The interval of that multiple, if it is a paired estimate.
     pub interval: Option<(f64, f64)>,
-    /// The verdict's mark; `None` for plain, unless it was served from a cache.
+    /// The verdict's mark; `None` for plain storage, unless it was served from a cache.
     pub mark: Option<Sign>,
 }
 

@@ -70,8 +70,8 @@ pub fn remarks(record: &Record) -> Vec<String> {
     remarks
 }
 
-/// How requests reached this program's own mount, and what that costs compared with the other ways
-/// (docs/benchmarks-internals.md). No remark is needed if arms of the same run used different ways.
+/// How requests reached this program's own mount, and the cost compared with the other transports
+/// (docs/benchmarks-internals.md). No remark is needed if the arms of the run used different transports.
 fn transport(record: &Record) -> Option<String> {
     let own = |arm: &&Arm| arm.system == BUILTIN_MOUNTED.name && arm.role == ArmRole::Encrypted;
     let mut ways = record.plan.arms.iter().filter(own).map(|arm| arm.settings.get("transport"));
@@ -100,10 +100,10 @@ fn transport(record: &Record) -> Option<String> {
 fn memory(record: &Record) -> Option<String> {
     let cost = record.why.as_ref()?.memory?;
     let seconds = cost.taken_back()?;
-    // If memory is short, free memory is also slow to get, because it must be found first.
+    // If the host must first find free memory, allocations are slow as well.
     record.machine.is_of_a_hypervisor().then_some(())?;
     let reads = record.plan.workloads.iter().any(|w| w.operation != Operation::Write);
-    // Only writes show that an arm has a page cache below it; arms that encrypt file by file always have one.
+    // Only writes show that an arm is above a page cache; arms that encrypt file by file always have one.
     let flushed: Vec<&str> = flushed_late(record).iter().map(|a| a.id.as_str()).collect();
     let is_cached = |arm: &&Arm| {
         let by_file = || find(&arm.system).is_some_and(|of| of.family == Family::Files);
@@ -123,7 +123,7 @@ fn memory(record: &Record) -> Option<String> {
     ))
 }
 
-/// The arms whose writes went to a cache below them, and the effect on their speed.
+/// The arms whose writes went to a page cache, and the effect on their speed.
 fn flushes(record: &Record) -> Option<String> {
     let arms: Vec<&str> = flushed_late(record).iter().map(|a| a.label.as_str()).collect();
     let (whose, them) = match arms[..] {

@@ -1,4 +1,4 @@
-//! Everything that is shown of a record, created once.
+//! Everything that is shown about a record, created once.
 
 use cryptbench_estimate::binding::{Bound, bindings};
 use cryptbench_estimate::lookup::Lookup;
@@ -17,13 +17,13 @@ pub struct Labelled<'r> {
 }
 
 impl<'r> Labelled<'r> {
-    /// The names of today for a record of any version.
+    /// Applies the current names to a record of any version.
     pub fn of(stored: &'r Record) -> Self {
         let (shown, names) = relabelled(stored);
         Self { stored, shown, names }
     }
 
-    /// The results of its trials. The same trials give the same report.
+    /// The results of the record's trials. The same trials give the same report.
     pub fn report(&self) -> Report<'_> {
         let record = &self.shown;
         let lookup = Lookup::of(record);
@@ -35,11 +35,11 @@ impl<'r> Labelled<'r> {
     }
 }
 
-/// A record, its cells, and the statements about them: every format shows these.
+/// A record, its cells, and the statements about them; every output format shows these.
 pub struct Report<'r> {
     /// The record as it is stored, for programs.
     pub stored: &'r Record,
-    /// The record as people see it.
+    /// The record as users see it.
     pub record: &'r Record,
     /// Its cells and trials.
     pub lookup: Lookup<'r>,

@@ -21,7 +21,7 @@ pub fn title(record: &Record) -> String {
 }
 
 cryptbench_catalog::named! {
-    /// The subject of a line about the surroundings.
+    /// The subject of a line about the surroundings of a run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum About {
         /// CPU and memory.
@@ -59,7 +59,7 @@ pub fn surroundings(record: &Record) -> Vec<(About, String)> {
     facts
 }
 
-/// When, how long and with which profile, in one line.
+/// Date, duration and profile, in one line.
 pub fn occasion(record: &Record) -> String {
     let partial = if record.partial { ", interrupted" } else { "" };
     let emulated = match (&record.target.emulated, &record.machine.emulated) {
@@ -81,7 +81,7 @@ pub fn meta(record: &Record) -> String {
     let disk = match (&target.emulated, &target.device) {
         (Some(emulated), _) => format!("EMULATED {}", emulated.model),
         (None, Some(device)) => {
-            // A device that is measured as it is has no file system.
+            // A device that is measured read-only and in use has no file system here.
             let size = decimal_bytes(device.size_bytes);
             let kind = target.device_kind.as_ref().and_then(KindOfDevice::known);
             let kind = kind.map_or("", DeviceKind::in_words);
@@ -238,7 +238,7 @@ struct Place<'a> {
 
 fn place(p: &Place<'_>) -> String {
     let mounted = match p.mount {
-        // The root is not a mount point, for example below chroot(2), so its mount is not visible.
+        // If the root is not a mount point, for example after chroot(2), its mount is not visible.
         ("", ..) => "unknown (its mount is not visible from here)".to_owned(),
         (file_system, source, options) => format!("{file_system} on {source} ({options})"),
     };
@@ -280,7 +280,7 @@ fn scratch(record: &Record) -> String {
 
 /// Bytes that all trials wrote in their measured time.
 fn written(record: &Record) -> f64 {
-    // Computed once for each workload: an iozone run has a thousand, with tens of trials each.
+    // Computed once for each workload: an iozone run has a thousand workloads, with tens of trials each.
     let shares: BTreeMap<&str, f64> = record
         .plan
         .workloads

@@ -46,7 +46,7 @@ fn unranked<'a>(view: &View<'a, '_>) -> Option<&'a Arm> {
     (is_left_out && !is_avoided(view, only)).then_some(only)
 }
 
-/// The fastest of each family, with those that share its rank.
+/// The fastest system of each family, with those that share its rank.
 fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
     let families = [
         (Family::Volume, "One volume"),
@@ -61,7 +61,8 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
         .filter_map(|(wanted, purpose)| {
             let rows: Vec<_> = usable.iter().filter(|row| family(row.arm) == *wanted).collect();
             let (first, rest) = rows.split_first()?;
-            // All systems on a rank are level with its first, which may belong to another family, or be one to avoid.
+            // All systems on a rank are tied with its first, which may belong to another family, or be a system to
+            // avoid.
             let tied: Vec<&str> = rest
                 .iter()
                 .filter(|row| row.place == first.place)
@@ -81,14 +82,14 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// `43 % (38-49)`: the headline states that it is the mean over the workloads, of plain speed.
+/// `43 % (38-49)`; the headline states that this is the mean percentage of plain speed over the workloads.
 fn of_plain(mean: &Mean) -> String {
     let of = [mean.ratio, mean.low, mean.high].map(|r| 100.0 * r);
     let [ratio, low, high] = apart(of);
     format!("{ratio} % ({low}-{high})")
 }
 
-/// A percentage and the ends of its interval, with a decimal where rounding would make them equal.
+/// A percentage and the ends of its interval, with a decimal if rounding would make them equal.
 fn apart(values: [f64; 3]) -> [String; 3] {
     let whole = values.map(percent_digits);
     match whole[1] == whole[2] {
@@ -155,7 +156,7 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     })
 }
 
-/// Of two sector sizes with one cipher: the faster one, in which workloads it is faster, and that it is never slower.
+/// The faster of two sector sizes with one cipher: in which workloads it is faster, and that it is never slower.
 fn sector_size(view: &View<'_, '_>) -> Option<String> {
     let of_size = |unit: u32| view.cast.engines.iter().find(|a| a.data_unit == Some(unit));
     let (small, large) = (of_size(512)?, of_size(4096)?);
@@ -166,11 +167,11 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
         return None;
     }
-    // A cache that also served plain storage is a property of the workload.
+    // A workload for which even plain storage was served from a cache does not count as cached.
     let cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
     let uncached = |of: &[&Workload]| of.len() - of.iter().filter(cached).count();
-    // The best of several kinds is not worth mentioning by itself: one of its workloads must gain after
-    // correction for all of them.
+    // The best of several kinds may be due to chance. One of its workloads must gain after correction for all of
+    // them.
     let gains_in = |members: &[&Workload]| {
         let of = |w: &&Workload| compared.iter().find(|c| c.workload == w.id);
         members.iter().filter_map(of).any(|c| matches!(c.verdict, Verdict::Gains { .. }))

@@ -12,7 +12,7 @@ use crate::quantity::{binary_bytes, latency, percent, requests};
 /// Number of systems whose bottleneck is in the answer.
 const MOST: usize = 3;
 
-/// The bottleneck of each system in the answer at its largest loss, one line each.
+/// The bottleneck of each system in the answer, for its largest loss, one line each.
 pub(crate) fn lines(view: &View<'_, '_>, bindings: &[Bound<'_>]) -> Vec<String> {
     let of = |arm: &Arm| {
         let own = bindings.iter().filter(|(_, a, _)| a.id == arm.id);
@@ -128,7 +128,7 @@ pub fn change(cause: &Cause) -> &'static str {
     }
 }
 
-/// How a cell's speed results from its steps, with the prediction for the cause.
+/// How a cell's speed follows from its steps, with the speed that the bottleneck predicts.
 pub fn chain(binding: &Binding) -> Vec<String> {
     let Binding { asked, disk, bottleneck, .. } = binding;
     let mut lines = match disk {

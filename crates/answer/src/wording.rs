@@ -6,7 +6,7 @@ use cryptbench_record::{ArmRole, Operation, Pattern, StopReason, Verdict, Worklo
 
 use crate::quantity::{binary_bytes, count, percent, thousands};
 
-/// The verdict in words that are clear without a table, without a full stop.
+/// The verdict in words that are clear outside a table, without a full stop.
 pub fn verdict_words(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Costs { percent: p } => format!("slower by {}", percent(*p)),
@@ -87,7 +87,7 @@ impl Sign {
         }
     }
 
-    /// Whether it distinguishes cells if many are close together.
+    /// Whether it distinguishes cells even if many are close together.
     pub fn is_telling(self) -> bool {
         matches!(self, Self::Costs | Self::Gains | Self::Cached)
     }
@@ -120,7 +120,7 @@ pub fn verdict_class(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// Why a workload ended, to follow "ended".
+/// Why a workload stopped, to follow "ended".
 pub fn stop_words(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Precision => "when precise enough",

@@ -20,7 +20,7 @@ pub struct AlignedBuf {
 #[derive(Clone, Copy)]
 enum Owner {
     Heap,
-    /// A separate mapping of this many bytes.
+    /// The memory is a separate mapping of this many bytes.
     Mapping(usize),
 }
 
@@ -34,7 +34,7 @@ impl AlignedBuf {
     /// Allocates `len` zeroed bytes.
     ///
     /// # Panics
-    /// When `len` is zero or overflows `isize`. Aborts when memory is exhausted.
+    /// If `len` is zero or overflows `isize`. Aborts if memory is exhausted.
     pub fn zeroed(len: usize) -> Self {
         assert!(len > 0, "an aligned buffer holds at least one byte");
         let layout = Self::layout(len);
@@ -46,8 +46,8 @@ impl AlignedBuf {
 
     /// Allocates `len` zeroed bytes, on huge pages if the kernel grants them.
     ///
-    /// The block layer treats a physically contiguous request as one segment. With small pages the page
-    /// allocator decides this by chance, and differently for each buffer. A virtio queue of 256 descriptors
+    /// The block layer treats a physically contiguous request as one segment. With small pages, whether a buffer is
+    /// contiguous depends on the page allocator, and differs from buffer to buffer. A virtio queue of 256 descriptors
     /// holds either eight contiguous requests of 1 MiB, or a single one whose pages are scattered.
     ///
     /// # Panics
@@ -62,7 +62,7 @@ impl AlignedBuf {
         Some(Self { ptr: system::huge_pages(whole)?, len, owner: Owner::Mapping(whole) })
     }
 
-    /// Number of its bytes on huge pages, as the operating system counts them; 0 if it does not.
+    /// Number of its bytes on huge pages, as reported by the operating system; 0 if it does not report them.
     pub fn bytes_on_huge_pages(&self) -> usize {
         let start = self.ptr.addr().get();
         // The kernel lists adjacent mappings with the same permissions as one.

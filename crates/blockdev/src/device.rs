@@ -1,5 +1,4 @@
-//! The block device interface, for the devices below volumes and for volumes themselves: byte
-//! ranges of whole sectors.
+//! The block device interface, for volumes and for the devices that contain them: byte ranges of whole sectors.
 
 use std::io;
 use std::ops::Range;
@@ -42,9 +41,8 @@ pub trait BlockDevice: Send + Sync {
     /// read-only.
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()>;
 
-    /// As [`write_at`](Self::write_at), with a buffer that the caller no longer needs: an
-    /// encrypting device may encrypt it in place. Afterwards the contents of `data` are
-    /// unspecified.
+    /// Like [`write_at`](Self::write_at), with a buffer whose contents the caller no longer needs, so that an
+    /// encrypting device can encrypt it in place. Afterwards the contents of `data` are unspecified.
     ///
     /// # Errors
     /// As for [`write_at`](Self::write_at).
@@ -74,9 +72,8 @@ pub trait BlockDevice: Send + Sync {
         false
     }
 
-    /// The same bytes as a range of a file under a pure transform, if the device is nothing more
-    /// than that. Requests may then go to the file directly, several at a time, without a call of
-    /// this trait.
+    /// This device's bytes as a range of a file under a pure transform, if the device is nothing more than that.
+    /// Requests may then access the file directly and concurrently, without this trait.
     ///
     /// A device that checks each request, or that can become read-only, must return `None`, as this
     /// default does.
@@ -103,7 +100,7 @@ pub fn check_request(device: &dyn BlockDevice, offset: u64, len: usize) -> io::R
     Ok(())
 }
 
-/// Reads any range of bytes by reading whole sectors.
+/// Reads any byte range by reading whole sectors.
 ///
 /// # Errors
 /// As for [`BlockDevice::read_at`].
@@ -118,8 +115,8 @@ pub fn read_bytes(device: &dyn BlockDevice, range: Range<u64>) -> io::Result<Vec
     Ok(data)
 }
 
-/// Writes any range of bytes; reads partly covered sectors first. Not atomic: intended for headers, which only
-/// one thread writes.
+/// Writes any byte range; reads partly covered sectors first. Not atomic: intended for headers, which are written by
+/// only one thread.
 ///
 /// # Errors
 /// As for [`BlockDevice::write_at`].

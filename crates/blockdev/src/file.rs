@@ -21,20 +21,19 @@ pub struct FileDevice {
 }
 
 impl FileDevice {
-    /// Opens `path`. In [`IoMode::Direct`] requests bypass the page cache. Their memory need not be
-    /// aligned, but unaligned data is copied.
+    /// Opens `path`. In [`IoMode::Direct`] requests bypass the page cache. Their buffers need not be aligned, but
+    /// unaligned data is copied.
     ///
     /// # Errors
-    /// The operating system's error; [`io::ErrorKind::InvalidInput`] if `path` is neither a file
-    /// nor a block device, or if its file system has no direct I/O.
+    /// The operating system's error; [`io::ErrorKind::InvalidInput`] if `path` is neither a file nor a block device,
+    /// or if its file system does not support direct I/O.
     pub fn open(path: &Path, mode: IoMode, read_only: bool) -> io::Result<Self> {
         Self::from_file(system::open_without_waiting(path, !read_only)?, mode, read_only)
     }
 
-    /// As [`open`](Self::open), for a file that is already open for reading and, unless
-    /// `read_only`, for writing. The device uses this file even if its name now refers to another
-    /// one. The mode and waiting for completion are set on the open file description, so they
-    /// affect every descriptor of it.
+    /// Like [`open`](Self::open), for a file that is already open for reading and, unless `read_only`, for writing.
+    /// The device uses this file even if its name now refers to another one. The mode and the wait for completion are
+    /// set on the open file description, so they affect every descriptor of it.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -50,7 +49,7 @@ impl FileDevice {
             IoMode::Direct => system::direct_sector(&file)?.unwrap_or(AlignedBuf::ALIGN),
         };
         let size = file.seek(SeekFrom::End(0))?;
-        // No volume uses a partial sector at the end.
+        // Volumes do not use a partial sector at the end.
         let rest = (size % sector as u64) as usize;
         Ok(Self { file: Arc::new(file), size: size - rest as u64, rest, sector, mode, read_only })
     }
@@ -79,7 +78,7 @@ impl BlockDevice for FileDevice {
         if self.rest == 0 {
             return Vec::new();
         }
-        // Direct I/O reads whole sectors, the last of them up to the end of the file.
+        // Direct I/O reads whole sectors; the last read is truncated at the end of the file.
         let mut last = AlignedBuf::zeroed(self.sector);
         match system::read_once_at(&self.file, &mut last, self.size) {
             Ok(got) if got >= self.rest => last[..self.rest].to_vec(),
@@ -134,7 +133,7 @@ impl BlockDevice for FileDevice {
     }
 
     fn discard_zeroes(&self) -> bool {
-        // A hole reads as zeros, on block devices as well.
+        // A hole reads as zeros, also on a block device.
         true
     }
 

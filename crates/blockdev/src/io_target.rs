@@ -1,4 +1,4 @@
-//! The I/O target, which an encryption system provides and a load engine drives.
+//! The I/O target: an encryption system provides it, and a load engine sends requests to it.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ pub enum IoMode {
     Buffered,
 }
 
-/// The target of a load's reads and writes, and the inline layer in between.
+/// The target of a load's reads and writes, with the inline layer if there is one.
 ///
 /// An I/O target has no information about encryption systems. The load engine therefore cannot distinguish the
 /// arms, and cannot favour one.
 #[derive(Clone)]
 pub struct IoTarget {
-    /// Open for reading and writing, with the flags that [`mode`](Self::mode) implies.
+    /// Open for reading and writing, with the flags for [`mode`](Self::mode).
     pub file: Arc<File>,
     /// The bytes of the file that belong to this I/O target.
     pub extent: Extent,
@@ -41,9 +41,8 @@ pub struct IoTarget {
 
 /// Marks a file in RAM as non-blocking, and returns whether it is one.
 ///
-/// Its requests never wait for a device. The kernel does not know this of tmpfs, and io_uring hands every
-/// request to a worker thread: two wake-ups for a copy of 4 KiB. If the file is marked, the kernel copies
-/// immediately.
+/// Its requests never wait for a device. The kernel does not know this about tmpfs, so io_uring hands every request
+/// to a worker thread, which takes two wake-ups to copy 4 KiB. If the file is marked, the kernel copies immediately.
 pub fn never_waits(file: &File) -> bool {
     system::mark_if_in_memory(file)
 }

@@ -1,6 +1,6 @@
-//! Block devices and I/O targets: the [`BlockDevice`] below and above volumes, the [`IoTarget`] of
-//! a load, memory for direct I/O ([`AlignedBuf`]) and for secrets ([`LockedBytes`]), and the
-//! [`SectorTransform`] of an inline encryption layer.
+//! Block devices and I/O targets: the [`BlockDevice`] interface of volumes and their devices, the [`IoTarget`] of a
+//! load, memory for direct I/O ([`AlignedBuf`]) and for secrets ([`LockedBytes`]), and the [`SectorTransform`] of an
+//! inline encryption layer.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod aligned;

@@ -1,7 +1,7 @@
 //! Memory for secrets: locked against swapping if the system allows it, excluded from core dumps,
 //! and wiped.
 //!
-//! An ordinary user may lock only little memory, on older systems 64 KiB. Short secrets therefore share pages,
+//! An unprivileged user may lock only a little memory (64 KiB on older systems). Short secrets therefore share pages,
 //! and long ones get separate pages.
 
 use std::fmt;
@@ -21,7 +21,7 @@ const SHARED: usize = 4096;
 /// Slots in a shared page.
 const PLACES: u32 = (SHARED / PLACE) as u32;
 
-/// Pages with slots for short secrets. They stay for the life of the process.
+/// Pages with slots for short secrets. They remain allocated until the process exits.
 static PAGES: Mutex<Vec<Page>> = Mutex::new(Vec::new());
 
 /// Whether locking has failed for any secret.
@@ -47,8 +47,7 @@ struct Page {
     taken: u32,
 }
 
-// SAFETY: the page is plain memory of this process, and only the holder of the list's lock assigns
-// its slots.
+// SAFETY: the page is plain memory of this process, and only a thread that holds the list's lock assigns its slots.
 unsafe impl Send for Page {}
 
 /// Bytes that are kept out of swap and core dumps, and wiped when dropped.
@@ -71,13 +70,13 @@ enum Home {
 }
 
 impl LockedBytes {
-    /// `len` zeros. They are usable even if they cannot be locked; [`locking_failed`] reports that.
+    /// Allocates `len` zeros. They are usable even if they cannot be locked; [`locking_failed`] reports that.
     pub fn zeroed(len: usize) -> Self {
         Self::with(len, true)
     }
 
-    /// As [`zeroed`](Self::zeroed), for large secrets that exist only briefly: a failure to lock
-    /// them is not reported.
+    /// Like [`zeroed`](Self::zeroed), for large secrets that exist only briefly: a failure to lock them is not
+    /// reported.
     pub fn brief(len: usize) -> Self {
         Self::with(len, false)
     }

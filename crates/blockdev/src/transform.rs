@@ -1,12 +1,11 @@
 //! The interface of an encryption layer that runs inside the process that does the I/O.
 
-/// How a layer passes on requests. By default, as a cipher does, it passes on all of them immediately and unsplit.
+/// How a layer forwards requests. By default, like a cipher, it forwards all of them immediately and unsplit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// Whether it handles one request at a time, in the order of issue.
+    /// Whether it processes one request at a time, in the order of issue.
     pub is_serial: bool,
-    /// The maximum number of bytes that it passes on in one piece; larger requests are split into consecutive
-    /// pieces.
+    /// The maximum number of bytes that it forwards in one piece; larger requests are split into consecutive pieces.
     pub piece: Option<u32>,
     /// Whether it writes each piece twice, like a data journal.
     pub writes_twice: bool,
@@ -18,7 +17,7 @@ pub struct Passes {
 /// [`unit`](SectorTransform::unit). Implementations are pure functions of offset and data, so
 /// requests may be transformed in any order and from several threads.
 pub trait SectorTransform: Send + Sync {
-    /// The data unit: bytes under one tweak.
+    /// Size of the data unit: the number of bytes with the same tweak.
     fn unit(&self) -> usize;
 
     /// Writes to `stored` the bytes that the device stores for `plain` at `offset`.

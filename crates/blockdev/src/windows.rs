@@ -1,4 +1,4 @@
-//! Windows: files through its cache, and memory that is kept from the page file.
+//! Windows: files through its cache, and memory that is kept out of the page file.
 #![expect(clippy::disallowed_methods, reason = "the same on Windows")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -22,7 +22,7 @@ pub(crate) fn is_block_device(_kind: FileType) -> bool {
     false
 }
 
-/// Refuses modes that bypass the cache: they are a flag of opening (`cryptbench_os::files`).
+/// Rejects modes that bypass the cache: on Windows they must be set when the file is opened (`cryptbench_os::files`).
 pub(crate) fn set_mode(_file: &File, mode: IoMode) -> io::Result<()> {
     match mode {
         IoMode::Buffered => Ok(()),
@@ -38,7 +38,7 @@ pub(crate) fn direct_sector(_file: &File) -> io::Result<Option<usize>> {
     Ok(None)
 }
 
-/// No disk is opened as a file here.
+/// Disks are never opened as files on Windows.
 pub(crate) fn logical_sector(_disk: &File) -> io::Result<u32> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -88,7 +88,7 @@ pub(crate) fn pages(len: usize) -> Option<NonNull<u8>> {
     NonNull::new(unsafe { alloc_zeroed(layout(len)?) })
 }
 
-/// Huge pages are not supported here.
+/// Huge pages are not supported on Windows.
 pub(crate) fn huge_pages(_whole: usize) -> Option<NonNull<u8>> {
     None
 }
@@ -96,10 +96,10 @@ pub(crate) fn huge_pages(_whole: usize) -> Option<NonNull<u8>> {
 /// Frees memory that [`pages`] allocated.
 ///
 /// # Safety
-/// `pages` allocated these `len` bytes, nobody has freed them, and nobody uses them any more.
+/// `pages` allocated these `len` bytes, they have not been freed, and nothing uses them any more.
 pub(crate) unsafe fn give_back(start: NonNull<u8>, len: usize) {
     let Some(layout) = layout(len) else { return };
-    // SAFETY: the caller's promise; the layout is the same.
+    // SAFETY: the caller guarantees this; the layout is the same.
     unsafe { dealloc(start.as_ptr(), layout) };
 }
 
@@ -109,7 +109,7 @@ fn layout(len: usize) -> Option<Layout> {
 
 /// Keeps memory out of the page file, as far as the working set of this process allows.
 pub(crate) fn lock(start: *const u8, len: usize) -> bool {
-    // SAFETY: the call reads and writes nothing; for unmapped pages it returns an error.
+    // SAFETY: the call does not read or write memory; for unmapped pages it returns an error.
     unsafe { VirtualLock(start.cast(), len) != 0 }
 }
 

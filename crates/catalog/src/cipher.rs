@@ -1,24 +1,24 @@
-//! The ciphers that several systems or formats have, by their names in each.
+//! The ciphers of several systems or formats, with their names in each.
 
 /// Separator in records between the names of several drivers of one arm.
 pub const BETWEEN_DRIVERS: &str = " + ";
 
-/// The sector layout of VeraCrypt's volumes, as records call it.
+/// The sector layout of VeraCrypt's volumes, by its name in records.
 pub const VERACRYPT_LAYOUT: &str = "VeraCrypt";
 
 /// A cipher with its mode and key size.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cipher {
-    /// Name on the command line and in records; the built-in engine's name if it has the same cipher.
+    /// Name on the command line and in records; the same as the built-in engine's name if it supports the cipher.
     pub name: &'static str,
     /// Name for people.
     pub label: &'static str,
-    /// Cipher, mode and IV generator as dm-crypt specifies them, and cryptsetup's argument `--cipher`.
+    /// Cipher, mode and IV generator in dm-crypt's notation, which is also cryptsetup's `--cipher` argument.
     pub specification: &'static str,
-    /// Size of the whole key in bits; XTS has two keys.
+    /// Size of the whole key in bits; XTS uses two keys.
     pub key_bits: u32,
-    /// Argument of cryptsetup's `--integrity` if the cipher authenticates. Only LUKS2 with `integrity = aead`
-    /// has space for the tags.
+    /// cryptsetup's `--integrity` argument if the cipher authenticates. Only LUKS2 with `integrity = aead` has space
+    /// for the tags.
     pub authenticates: Option<&'static str>,
     /// Its name in `/proc/crypto`.
     pub kernel_name: &'static str,
@@ -45,7 +45,7 @@ pub static AES_128_XTS: Cipher = aes_xts("aes-128-xts", "AES-128-XTS", 256);
 /// LUKS1's default until 2013 (cryptsetup 1.6.0, release notes).
 pub static AES_256_CBC_ESSIV: Cipher =
     disk("aes-256-cbc-essiv", "AES-256-CBC-ESSIV", "aes-cbc-essiv:sha256", 256, "cbc(aes)");
-/// TrueCrypt 4.1 to 4.3 and old LUKS volumes; the key ends with 16 bytes for the tweaks.
+/// Used by TrueCrypt 4.1 to 4.3 and old LUKS volumes; the key ends with 16 bytes for the tweaks.
 pub static AES_256_LRW: Cipher =
     disk("aes-256-lrw", "AES-256-LRW", "aes-lrw-benbi", 384, "lrw(aes)");
 /// BitLocker's before XTS.
@@ -54,10 +54,10 @@ pub static AES_128_CBC: Cipher =
 /// BitLocker's before XTS.
 pub static AES_256_CBC: Cipher =
     disk("aes-256-cbc", "AES-256-CBC", "aes-cbc-eboiv", 256, "cbc(aes)");
-/// BitLocker's first cipher, with a diffuser under a separate key.
+/// BitLocker's first cipher; its diffuser uses a separate key.
 pub static AES_128_CBC_ELEPHANT: Cipher =
     disk("aes-128-cbc-elephant", "AES-128-CBC-Elephant", "aes-cbc-elephant", 256, "cbc(aes)");
-/// BitLocker's first, with a diffuser that has a separate key.
+/// BitLocker's first 256-bit cipher; its diffuser uses a separate key.
 pub static AES_256_CBC_ELEPHANT: Cipher =
     disk("aes-256-cbc-elephant", "AES-256-CBC-Elephant", "aes-cbc-elephant", 512, "cbc(aes)");
 
@@ -100,8 +100,8 @@ static CHACHA: Cipher = Cipher {
     )
 };
 
-/// The kernel's disk ciphers. Without a choice, dm-crypt is measured with the first, and with `integrity = aead` with the first
-/// that authenticates.
+/// The kernel's disk ciphers. By default, dm-crypt is measured with the first or, with `integrity = aead`, with the
+/// first that authenticates.
 ///
 /// Specifications and key sizes: cryptsetup(8), section "Authenticated disk encryption", and the kernel's
 /// `Documentation/admin-guide/device-mapper/dm-crypt.rst`.
@@ -133,7 +133,7 @@ const fn names() -> [&'static str; DM_CRYPT_CIPHERS.len()] {
 }
 
 impl Cipher {
-    /// The cipher of dm-crypt with that name.
+    /// The dm-crypt cipher with this name.
     pub fn of_dm_crypt(name: &str) -> Option<&'static Self> {
         DM_CRYPT_CIPHERS.into_iter().find(|cipher| cipher.name == name)
     }
@@ -143,13 +143,14 @@ impl Cipher {
         self.key_bits as usize / 8
     }
 
-    /// Cipher, and mode with IV generator, of the specification: `aes` and `xts-plain64`.
+    /// The cipher, and the mode with IV generator, of the specification: `aes` and `xts-plain64`.
     pub fn parts(&self) -> (&'static str, &'static str) {
         self.specification.split_once('-').unwrap_or((self.specification, ""))
     }
 }
 
-/// A cipher as people write it, without the mode that all disks use: `aes-256-xts` is `AES-256`, `SERPENT` is `Serpent`.
+/// A cipher as usually written, without the mode that all disks use: `aes-256-xts` is `AES-256`, `SERPENT` is
+/// `Serpent`.
 #[must_use]
 pub fn cipher_title(name: &str) -> String {
     let name = name.to_lowercase();

@@ -1,4 +1,4 @@
-//! Kinds of storage devices, as people distinguish them when they buy one.
+//! Kinds of storage devices, as buyers distinguish them.
 
 crate::named! {
     /// A kind of storage device.
@@ -26,7 +26,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// A device that this program has a model of.
+    /// A device for which this program has a model.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum DeviceModel {
         /// A hard disk of 7,200 rpm.
@@ -37,7 +37,7 @@ crate::named! {
         Hybrid = "sshd",
         /// A SATA SSD.
         SataSsd = "sata-ssd",
-        /// An older SATA SSD, of MLC flash.
+        /// An older SATA SSD with MLC flash.
         SataMlc = "sata-mlc",
         /// A USB stick.
         UsbFlash = "usb-flash",

@@ -3,11 +3,11 @@
 /// One published rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guessing {
-    /// The function of the key derivation, by its name in this program.
+    /// The key derivation function, by its name in this program.
     pub function: &'static str,
     /// The guessed target, by its name in the guessing program.
     pub mode: &'static str,
-    /// Iterations of PBKDF2 that a guess took.
+    /// PBKDF2 iterations per guess.
     pub iterations: u32,
     /// Guesses in a second.
     pub per_second: f64,
@@ -27,8 +27,8 @@ pub const PROGRAM: &str = "hashcat 6.1.1-83";
 /// measurement.
 pub const SOURCE: &str = "gist.github.com/Chick3nman/e4fcee00cb6d82874dace72106d73fef";
 
-/// 64-byte header keys, as AES-256 in XTS needs. The source counts one iteration less than the volume has,
-/// because the first is not in its loop.
+/// 64-byte header keys, as required for AES-256 in XTS mode. The source states one iteration less than the volume
+/// uses, because the first is outside its loop.
 pub const GUESSING: &[Guessing] = &[
     rate("sha-512", "13721 VeraCrypt SHA512 + XTS 512 bit", 500_000, 2_837.0),
     rate("sha-256", "13751 VeraCrypt SHA256 + XTS 512 bit", 500_000, 3_985.0),
@@ -37,8 +37,8 @@ pub const GUESSING: &[Guessing] = &[
     rate("ripemd-160", "13711 VeraCrypt RIPEMD160 + XTS 512 bit", 655_331, 2_771.0),
 ];
 
-/// Rates of the same source for volumes whose derivation `kdf` does not measure at their own cost: by format, at the iterations of
-/// the benchmark.
+/// Rates from the same source for volumes whose derivation `kdf` does not measure at their own cost, by format, at
+/// the benchmark's iteration count.
 pub const OTHER_VOLUMES: &[Guessing] = &[
     rate("LUKS1 with SHA-1", "14600 LUKS", 163_045, 28_356.0),
     rate("BitLocker", "22100 BitLocker", 1_048_576, 4_363.0),
@@ -63,7 +63,7 @@ pub fn guessing(function: &str) -> Option<&'static Guessing> {
 }
 
 impl Guessing {
-    /// Guesses per second at this many iterations each: the time is proportional to the iterations.
+    /// Guesses per second at this iteration count: the time per guess is proportional to the iterations.
     pub fn at(&self, iterations: u64) -> f64 {
         self.per_second * f64::from(self.iterations) / iterations as f64
     }

@@ -1,6 +1,7 @@
-//! Enums whose values profiles and records store as words.
+//! Enums whose values profiles and records store as keywords.
 
-/// An enum whose variants have words: all of them in `ALL`, the word of each from `as_str`, and back from `of`.
+/// An enum whose variants have keywords: `ALL` lists the variants, `as_str` returns the keyword of a variant, and
+/// `of` the variant of a keyword.
 #[macro_export]
 macro_rules! named {
     ($(#[$about:meta])* $visible:vis enum $kinds:ident {
@@ -23,7 +24,7 @@ macro_rules! named {
                 }
             }
 
-            /// The variant with this word, if this version knows it.
+            /// The variant with this keyword, if this version knows it.
             #[must_use]
             $visible fn of(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|kind| kind.as_str() == word)

@@ -1,13 +1,13 @@
 //! Packages by their names in each distribution, and the programs in them.
 //!
-//! Debian's names were looked up with apt-cache (12), Alpine's in aports; those of Fedora, Arch and openSUSE in
-//! public package lists and install scripts of 2026. If no source was found, Fedora and openSUSE install by the
-//! path of a program (`dnf install /usr/bin/qemu-storage-daemon` finds the package that contains it), and the
-//! advice for Arch is to search: one unknown name makes pacman refuse the whole command.
+//! Debian's names were looked up with apt-cache (12), Alpine's in aports; those in Fedora, Arch and openSUSE in
+//! public package lists and install scripts of 2026. If no source was found, Fedora and openSUSE install packages by
+//! the path of a program (`dnf install /usr/bin/qemu-storage-daemon` finds the package that contains it). On Arch,
+//! users are advised to search, because pacman refuses a whole command that contains an unknown name.
 
 use crate::systems::SYSTEMS;
 
-/// The package managers, each for distributions that mostly share package names.
+/// The package managers; distributions with the same manager mostly share package names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
     /// Debian's and Ubuntu's.
@@ -35,7 +35,7 @@ impl Manager {
     }
 }
 
-/// A package by its names; `None` if a distribution has no known one.
+/// A package by its names; `None` if its name in a distribution is not known.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Package {
     /// Debian's name.
@@ -44,7 +44,7 @@ pub struct Package {
     pub(crate) arch: Option<&'static str>,
     pub(crate) suse: Option<&'static str>,
     pub(crate) alpine: Option<&'static str>,
-    /// Other sources, to follow "no known package for X:".
+    /// Other sources, as text that follows "no known package for X:".
     pub elsewhere: &'static str,
     /// Programs in the package whose names differ from its name in Debian.
     pub(crate) programs: &'static [&'static str],
@@ -70,12 +70,12 @@ pub(crate) const fn everywhere(name: &'static str) -> Package {
     }
 }
 
-/// A package of which only Debian's name is known.
+/// A package for which only Debian's name is known.
 pub(crate) const fn debians(debian: &'static str, programs: &'static [&'static str]) -> Package {
     Package { programs, looked_up: false, ..everywhere(debian) }
 }
 
-/// Packages that several systems need, or only a workload.
+/// Packages that several systems need, or that only a workload needs.
 static SHARED: &[Package] = &[
     Package { suse: Some("btrfsprogs"), programs: &["mkfs.btrfs"], ..everywhere("btrfs-progs") },
     Package { programs: &["mkfs.vfat"], ..everywhere("dosfstools") },

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::package::{Manager, Package, with_program};
 
-/// A user's remedy for something that is missing. Stored with Debian's names.
+/// A user's remedy for a missing requirement. Stored with Debian's package names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Remedy(Vec<Part>);
@@ -52,13 +52,13 @@ impl Remedy {
         self.then(other)
     }
 
-    /// The remedy without `known`, if it begins with that; otherwise all of it.
+    /// The remedy without `known`, if it starts with that; otherwise the whole remedy.
     pub fn beyond(&self, known: &Self) -> Option<Self> {
         let rest = self.0.strip_prefix(&known.0[..]).unwrap_or(&self.0);
         (!rest.is_empty()).then(|| Self(rest.to_vec()))
     }
 
-    /// The packages that it requires and that are known in several distributions.
+    /// The required packages that are known in several distributions.
     pub fn packages(&self) -> impl Iterator<Item = &'static Package> {
         let asked = self.0.iter().flat_map(|part| match part {
             Part::Say(_) | Part::Next => &[][..],
@@ -67,7 +67,7 @@ impl Remedy {
         asked.copied().filter(|package| package.looked_up)
     }
 
-    /// The remedy with the names of a distribution; `None` if its package manager is unknown.
+    /// The remedy with the names of a distribution, or with Debian's if `manager` is unknown.
     pub fn told(&self, manager: Option<Manager>) -> String {
         let told = self.0.iter().enumerate().map(|(place, part)| match part {
             Part::Say(words) => words.clone(),
@@ -78,7 +78,7 @@ impl Remedy {
     }
 }
 
-/// Packages that are unknown there keep Debian's names, and are marked as such.
+/// Packages whose names in the distribution are unknown keep Debian's names, and are marked as such.
 fn install(packages: &[&Package], manager: Option<Manager>) -> String {
     let debians = || packages.iter().map(|p| p.debian).collect::<Vec<_>>().join(" ");
     match manager {

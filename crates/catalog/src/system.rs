@@ -19,7 +19,7 @@ pub struct System {
     pub needs: &'static [(Facility, &'static str)],
     /// Packages that no other system needs.
     pub packages: &'static [Package],
-    /// The type of its mounts in the kernel's list.
+    /// The file system type of its mounts in the kernel's list.
     pub mounted_as: Option<&'static str>,
     /// Names of files that identify it, in or below the directory of a volume.
     pub files: &'static [&'static str],
@@ -38,8 +38,8 @@ pub enum Named {
     Title(&'static str),
     /// By a title with the arm's layout in parentheses: `cryptbench mount (LUKS2)`.
     WithLayout(&'static str),
-    /// By the arm's layout with the system in parentheses, `LUKS2 (dm-crypt)`, or only by the first layout; the
-    /// second is the usual one.
+    /// By the arm's layout with the system in parentheses, as in `LUKS2 (dm-crypt)`, or by the layout only if it is
+    /// the first of these two; the second is the usual layout.
     ByLayout(&'static str, [&'static str; 2]),
     /// By a title and the value of a setting.
     WithValue(&'static str, &'static str),
@@ -107,7 +107,7 @@ pub struct Weakness {
     pub full: &'static str,
 }
 
-/// The system that is called `name` on the command line and in records.
+/// The system with this name on the command line and in records.
 pub fn find(name: &str) -> Option<&'static System> {
     SYSTEMS.iter().copied().find(|system| system.name == name)
 }
@@ -142,7 +142,7 @@ impl System {
         })
     }
 
-    /// Its name for users if no arm of it is available.
+    /// Its name for users where there is no arm of it.
     pub fn usual_title(&self) -> String {
         let layout = match self.named {
             Named::ByLayout(_, [_, usual]) => Some(usual),

@@ -3,7 +3,7 @@
 use crate::package::{AUR, Package, debians, everywhere};
 use crate::system::{Encrypts, Facility, Family, Named, System, Weakness};
 
-/// All of them, in the order of tables.
+/// All systems, in the order of tables.
 pub static SYSTEMS: &[&System] = &[
     &PLAIN,
     &BUILTIN,
@@ -35,7 +35,7 @@ pub static SYSTEMS: &[&System] = &[
     &PAIRED,
 ];
 
-/// One volume without further known properties.
+/// A system of one volume without further known properties.
 const fn volume(name: &'static str, about: &'static str, encrypts: Encrypts) -> System {
     System {
         name,
@@ -52,7 +52,7 @@ const fn volume(name: &'static str, about: &'static str, encrypts: Encrypts) -> 
     }
 }
 
-/// A program that shows a directory of encrypted files as a directory of plain ones.
+/// A program that presents a directory of encrypted files as a directory of plaintext files.
 const fn directory(name: &'static str, title: &'static str, about: &'static str) -> System {
     System {
         named: Named::Title(title),
@@ -163,7 +163,7 @@ pub static NBDKIT_LUKS: System = System {
     )
 };
 
-/// VeraCrypt's own program; no distribution has a package of it.
+/// VeraCrypt's own program; no distribution packages it.
 pub static VERACRYPT: System = System {
     named: Named::Where("VeraCrypt", "(own process)", ["kernel-crypto", "no"]),
     needs: &[(Facility::Fuse, "VeraCrypt"), (Facility::DeviceMapper, "VeraCrypt on the kernel")],
@@ -305,7 +305,7 @@ pub static SECUREFS: System = System {
     )
 };
 
-/// rclone(1), its remote "crypt" over a local directory.
+/// rclone(1) with its "crypt" remote over a local directory.
 pub static RCLONE: System = System {
     needs: &[(Facility::Fuse, "rclone")],
     packages: &[everywhere("rclone")],
@@ -388,7 +388,7 @@ pub static OPAL: System = volume(
     Encrypts::Drive,
 );
 
-/// A location that its user encrypted in any way.
+/// A location that its user has encrypted by any means.
 pub static PAIRED: System = System {
     family: Family::Place,
     ..volume(

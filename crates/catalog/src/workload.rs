@@ -1,4 +1,4 @@
-//! The words by which records, profiles and results of other programs name work.
+//! The keywords for work in profiles, records and results of other programs.
 
 crate::named! {
     /// The order of a workload's requests, or what it does instead of requests.
@@ -28,7 +28,7 @@ crate::named! {
 }
 
 crate::named! {
-    /// The figure that people quote for a workload.
+    /// The figure that is usually quoted for a workload.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Headline {
         /// Bytes per second.
@@ -51,11 +51,11 @@ crate::named! {
         /// One row per workload.
         #[default]
         Table = "table",
-        /// Two-sided bars per block size, plain next to encrypted (ATTO).
+        /// Two-sided bars per block size, with plain next to encrypted (ATTO).
         Bars = "bars",
         /// Speed over the I/O target with access times as dots (HD Tune).
         Curve = "curve",
-        /// A grid of test by read and write (CrystalDiskMark, Anvil).
+        /// A grid of tests with columns for reads and writes (CrystalDiskMark, Anvil).
         Grid = "grid",
         /// Percent difference per file size and record size, one map per operation (iozone).
         Heatmap = "heatmap",

@@ -6,7 +6,8 @@ use cryptbench_estimate::lookup::Lookup;
 
 use crate::quantity::percent_digits;
 
-/// About the fastest arm: for large and for small requests, the workload with the most in flight.
+/// For the fastest arm, one sentence each about large and small requests, based on the workload with the most
+/// requests in flight.
 pub(super) fn bottleneck(lookup: &Lookup<'_>) -> Vec<String> {
     let chains = chains(lookup);
     let most = chains.iter().max_by(|a, b| a.mean_kept().total_cmp(&b.mean_kept()));
@@ -20,7 +21,7 @@ pub(super) fn bottleneck(lookup: &Lookup<'_>) -> Vec<String> {
     rows.into_iter().flatten().filter_map(|row| words(chain, row)).collect()
 }
 
-/// Parts of the time of an encrypted request: plain storage, the path, the cipher.
+/// Splits the time of an encrypted request into plain storage, the path and the cipher.
 fn words(chain: &Chain<'_>, row: &Row<'_>) -> Option<String> {
     let [layer, whole] = [0, 1].map(|i| &row.speed.levels[i]);
     // Times are inverse speeds: relative to plain's, exp(-mean).

@@ -10,7 +10,7 @@ use crate::wording::list;
 /// Number of ciphers listed in addition to the fastest.
 const MOST_NAMED: usize = 5;
 
-/// CPU time of a cipher per byte, nanoseconds, with its interval.
+/// A cipher's CPU time per byte in nanoseconds, with its interval.
 struct Cost<'a> {
     arm: &'a Arm,
     ns: f64,
@@ -18,7 +18,7 @@ struct Cost<'a> {
     high: f64,
 }
 
-/// The inline ciphers over one layer, in the workload with the largest requests that all of them ran.
+/// Compares the inline ciphers over one layer, in the workload with the largest requests that all of them ran.
 pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
     let chains = chains(lookup);
     let inline = |c: &&Chain<'_>| {

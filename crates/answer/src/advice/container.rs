@@ -8,8 +8,8 @@ use super::interval;
 use super::settings::difference;
 
 /// The setting that chooses the location, and its values for a container file, each with the location that differs
-/// only by that file. A container on the target and a partition of a disk image there are both files: they are not
-/// compared.
+/// from it only by the container file. A container on the target and a partition of a disk image on the target are
+/// both files, so they are not compared.
 const PLACE: (&str, [(&str, &str); 2]) =
     ("on", [("container-in-partition", "partition"), ("container", "target")]);
 

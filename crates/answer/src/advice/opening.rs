@@ -1,4 +1,4 @@
-//! Which volumes open within the time that a person accepts, and the largest PIM for that.
+//! The volumes that open within a wait that users accept, and the largest PIM for that wait.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::opening::{Opening, opening};
@@ -16,8 +16,8 @@ const MOST_NAMED: usize = 4;
 /// Maximum number of volumes whose PIM is listed.
 const MOST_PIMS: usize = 4;
 
-/// The volumes that open within the limit, then the largest PIM within it, for the first way of opening: the
-/// right passphrase.
+/// For the first way of opening, with the right passphrase: the volumes that open within the limit, then the largest
+/// PIM within it.
 pub fn openings(lookup: &Lookup<'_>) -> Vec<String> {
     let parts = ["derivation".to_owned(), "rest".to_owned()];
     let way = lookup.workloads().iter().find(|w| w.operation == Operation::Unlock);
@@ -44,8 +44,8 @@ pub fn openings(lookup: &Lookup<'_>) -> Vec<String> {
     found
 }
 
-/// The largest PIM of a VeraCrypt volume within the limit. Its PBKDF2 takes 15,000 + 1000 x PIM iterations
-/// and the derivation is linear in them (VeraCrypt, "Personal Iterations Multiplier (PIM)").
+/// The largest PIM of a VeraCrypt volume within the limit. Its PBKDF2 uses 15,000 + 1000 x PIM iterations and the
+/// derivation time is linear in them (VeraCrypt, "Personal Iterations Multiplier (PIM)").
 fn pim(arm: &Arm, o: &Opening) -> Option<String> {
     if arm.layout.as_deref() != Some("VeraCrypt") {
         return None;
@@ -57,7 +57,7 @@ fn pim(arm: &Arm, o: &Opening) -> Option<String> {
         let pim = ((room - 15_000.0) / 1000.0).floor();
         (pim.is_finite() && pim >= 1.0).then_some(pim)
     };
-    // The interval of the derivation's time: that of the opening, less all other parts.
+    // Interval of the derivation time: that of the opening time less all other parts.
     let [least, most] = [o.high, o.low].map(|opening| largest(opening - rest));
     let (pim, least, most) = (largest(derivation)?, least?, most?);
     let [pim, least, most] = [pim, least, most].map(thousands);

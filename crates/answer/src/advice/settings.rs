@@ -25,7 +25,7 @@ pub(super) struct Change<'a> {
     faster: &'a Arm,
 }
 
-/// The gains that are shown, the largest first; one for each setting.
+/// The gains to show, one per setting, the largest first.
 pub fn changes(lookup: &Lookup<'_>, names: &Names, arms: &[&Arm]) -> Vec<String> {
     let mut gains: Vec<(f64, String, String)> = Vec::new();
     for slower in arms {

@@ -7,10 +7,11 @@ use cryptbench_record::{Arm, Estimate, Operation, Pattern, Workload};
 use crate::quantity::percent_digits;
 use crate::wording::list;
 
-/// Suited: at most this share of plain speed is lost at the far end of the interval, in every workload of the use.
+/// Suited: in every workload of the use, the upper end of the loss's interval is at most this share of plain speed.
 const SUITED: f64 = 0.10;
 
-/// Not suited: at least this share is lost at the near end of the interval, in some workload of the use.
+/// Not suited: in some workload of the use, the lower end of the loss's interval is at least this share of plain
+/// speed.
 const UNSUITED: f64 = 0.25;
 
 /// Maximum number of arms listed for each answer.

@@ -1,5 +1,5 @@
-//! ATTO's picture: for each block size the speed of writes to the left and of reads to the right, plain with
-//! each encrypted arm.
+//! ATTO's chart: for each block size the speed of writes to the left and of reads to the right, for plain and each
+//! encrypted arm.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Operation, Workload};
@@ -7,12 +7,13 @@ use cryptbench_record::{Arm, Operation, Workload};
 use super::{Chosen, chosen};
 use crate::reading::{Reading, reading};
 
-/// Maximum number of encrypted arms with plain in one chart.
+/// Maximum number of encrypted arms next to plain in one chart.
 const MOST_ARMS: usize = 4;
 
 /// One chart: the workloads of a profile that differ only in block size and direction.
 pub struct TwoSided<'a> {
-    /// The differences between the charts of a profile, such as `random, 4 in flight`; empty for the only one.
+    /// The properties that distinguish this chart from the profile's others, such as `random, 4 in flight`; empty for
+    /// a single chart.
     pub title: String,
     /// Plain first.
     pub arms: Vec<&'a Arm>,

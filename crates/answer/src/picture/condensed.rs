@@ -19,7 +19,7 @@ pub struct Series<'a> {
 pub struct Tally<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// Geometric mean of the ratios to plain, cached cells included; `None` without any.
+    /// Geometric mean of the ratios to plain, cached cells included; `None` if there are none.
     pub mean_ratio: Option<f64>,
     /// The smallest ratio and where.
     pub worst: Option<(f64, &'a Workload)>,
@@ -74,7 +74,7 @@ fn tally<'a>(lookup: &Lookup<'a>, arm: &'a Arm, workloads: &[&'a Workload]) -> T
     };
     let mut logs = Vec::new();
     for workload in workloads {
-        // An arm may leave workloads out: requests smaller than its data unit.
+        // An arm may omit workloads whose requests are smaller than its data unit.
         let Some(cell) = lookup.cell(workload, arm).filter(|c| c.trials > 0) else { continue };
         match &cell.verdict {
             Some(Verdict::Costs { .. }) => tally.costs += 1,

@@ -1,4 +1,4 @@
-//! dd's picture: mean, standard deviation and speed of each copy, by the rule of the profile's users.
+//! dd's table: mean, standard deviation and speed of each copy, calculated as the users of the profile do.
 
 use cryptbench_catalog::Estimator;
 use cryptbench_estimate::arms::{compared, plain_arm};
@@ -29,7 +29,7 @@ pub struct Copy<'a> {
 
 /// The copies of each workload, plain first; workloads without trials are omitted.
 ///
-/// The estimator `trimmed-mean` drops one longest and one shortest trial; otherwise all count.
+/// The estimator `trimmed-mean` drops one longest and one shortest trial; otherwise all trials count.
 pub fn copies<'a>(lookup: &Lookup<'a>) -> Vec<(&'a Workload, Vec<Copy<'a>>)> {
     let arms = || plain_arm(lookup.record).into_iter().chain(compared(lookup.arms()));
     lookup

@@ -1,4 +1,4 @@
-//! HD Tune's picture: speed over the surface with access times as dots, and the figures next to it.
+//! HD Tune's chart: speed over the surface with access times as dots, and the figures next to it.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use crate::quantity::{NONE, headline, megabytes, percent};
 use crate::reading::reading;
 use crate::wording::Sign;
 
-/// Maximum number of encrypted arms that are drawn with plain.
+/// Maximum number of encrypted arms that are drawn next to plain.
 const MOST_ARMS: usize = 4;
 
-/// Points of a curve whose samples leave no gaps.
+/// Number of points of a curve whose samples leave no gaps.
 const EVEN_POINTS: u64 = 100;
 
 /// Maximum number of dots of one arm; with more they would merge.
@@ -24,7 +24,7 @@ const MOST_DOTS: usize = 200;
 /// The share of dots that must lie within the scale; a few slow outliers are drawn at its end.
 const DOTS_WITHIN: f64 = 0.99;
 
-/// The picture of one sampled workload.
+/// The chart of one sampled workload.
 pub struct Curve<'a> {
     /// The workload that read the surface.
     pub workload: &'a Workload,
@@ -40,7 +40,7 @@ pub struct Curve<'a> {
     pub fastest: f64,
     /// Access time at the end of the scale in microseconds; above 0 if there are dots.
     pub slowest_us: f64,
-    /// HD Tune's figures: name, and a value for each arm of `arms`.
+    /// HD Tune's figures: a name, and a value for each arm of `arms`.
     pub figures: Vec<(String, Vec<String>)>,
 }
 
@@ -58,7 +58,7 @@ pub struct ArmCurve<'a> {
     pub range: [f64; 3],
 }
 
-/// The picture, unless no workload was sampled.
+/// The chart, unless no workload was sampled.
 pub fn curve<'a>(lookup: &Lookup<'a>) -> Option<Curve<'a>> {
     let workload = lookup.workloads().iter().find(|w| is_surface(lookup, w))?;
     let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
@@ -112,7 +112,7 @@ struct Places {
 }
 
 impl Places {
-    /// Uses the offsets of all trials of all arms: a gap between two requests starts a new sample.
+    /// Uses the offsets of all trials of all arms. A gap between two requests starts a new sample.
     fn of(lookup: &Lookup<'_>, workload: &Workload) -> Option<Self> {
         let offsets: BTreeSet<u64> =
             samples(lookup, workload, None).flat_map(|s| s.offset.iter().copied()).collect();
@@ -125,7 +125,7 @@ impl Places {
             }
             next = Some(offset.saturating_add(workload.block_size));
         }
-        // Samples of a complete read are spread out, and belong to the points on either side.
+        // Samples of a complete read are spread out, and count for the points on both sides.
         let first = *starts.first()?;
         if starts.len() == 1 || workload.pattern == Pattern::Sequential {
             let step = ((end - first) / EVEN_POINTS).max(1);
@@ -182,8 +182,8 @@ fn speeds(
     places.starts.iter().copied().zip(speeds).collect()
 }
 
-/// The random workload, with a time as its headline, for which most arms have samples; if several, the one with
-/// the smallest requests.
+/// The random workload whose headline is a time, and for which most arms have samples; if there are several, the one
+/// with the smallest requests.
 fn access_workload<'a>(lookup: &Lookup<'a>, arms: &[&'a Arm]) -> Option<&'a Workload> {
     let sampled = |w: &'a Workload| {
         arms.iter().filter(|a| samples(lookup, w, Some(a)).next().is_some()).count()

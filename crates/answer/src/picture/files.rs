@@ -1,4 +1,4 @@
-//! The picture of small files: files per second by action and arm, and one big file for comparison.
+//! The table of small files: files per second by action and arm, and one big file for comparison.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Operation, Workload};
@@ -6,7 +6,7 @@ use cryptbench_record::{Arm, Operation, Workload};
 use super::{Chosen, chosen};
 use crate::reading::{Reading, reading};
 
-/// Maximum number of encrypted arms with plain.
+/// Maximum number of encrypted arms next to plain.
 const MOST_ARMS: usize = 5;
 
 /// The table.
@@ -27,7 +27,7 @@ pub struct FileRow<'a> {
     pub readings: Vec<Option<Reading>>,
 }
 
-/// The table, unless nothing in the record works on many files.
+/// The table, unless no workload in the record works on many files.
 pub fn files<'a>(lookup: &Lookup<'a>) -> Option<Files<'a>> {
     let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
     let workloads = lookup.workloads();

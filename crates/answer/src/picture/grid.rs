@@ -1,4 +1,4 @@
-//! CrystalDiskMark's and Anvil's picture: one row per test, reads and writes side by side.
+//! The grid of CrystalDiskMark and Anvil: one row per test, reads and writes side by side.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, Operation, Workload};
@@ -7,7 +7,7 @@ use cryptbench_stats::median;
 use super::{Chosen, chosen};
 use crate::reading::{Reading, reading};
 
-/// Maximum number of encrypted arms with plain.
+/// Maximum number of encrypted arms next to plain.
 const MOST_ARMS: usize = 5;
 
 /// The grids of all arms.
@@ -35,11 +35,11 @@ pub struct Test {
 pub struct GridCell {
     /// The speed.
     pub reading: Reading,
-    /// Mean time of a request, median over the trials, microseconds.
+    /// Mean time of a request in microseconds, as the median over the trials.
     pub response_us: Option<f64>,
 }
 
-/// The grid, unless nothing is read or written.
+/// The grid, unless no workload reads or writes.
 pub fn grid<'a>(lookup: &Lookup<'a>) -> Option<Grid<'a>> {
     let Chosen { arms, left_out } = chosen(lookup, MOST_ARMS);
     let occurs = |op: &Operation| lookup.workloads().iter().any(|w| w.operation == *op);

@@ -1,4 +1,4 @@
-//! iozone's picture: percent difference from plain by file size and record size, one map per operation.
+//! iozone's heat maps: percent difference from plain by file size and record size, one map per operation.
 
 use cryptbench_estimate::compatibility::{best, mean};
 use cryptbench_estimate::lookup::Lookup;
@@ -14,7 +14,7 @@ const MOST_ARMS: usize = 2;
 
 /// The maps of all arms that are compared.
 pub struct Heatmap<'a> {
-    /// Without plain, with which the maps compare the others.
+    /// All arms except plain, with which the maps compare them.
     pub arms: Vec<ArmMaps<'a>>,
     /// Arms for which there was no room.
     pub left_out: usize,

@@ -1,5 +1,5 @@
-//! The familiar picture of a profile, as data: one function each from the record to the content, shared by all
-//! formats.
+//! The familiar chart or table of a profile, as data: one function each from the record to the content, shared by all
+//! output formats.
 
 pub mod bars;
 pub mod condensed;
@@ -15,15 +15,16 @@ use cryptbench_estimate::arms::{compared, plain_arm};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, ArmRole};
 
-/// Up to this many workloads, each has its own charts and its row in tables; more are condensed by series.
+/// Up to this many workloads, each has its own charts and its row in tables; a larger number is condensed into
+/// series.
 pub const MOST_CHARTED: usize = 16;
 
 /// Up to this many workloads, each has its row in the tables of the page.
 pub const MOST_LISTED: usize = 100;
 
-/// The selected arms of a picture that has no room for all.
+/// The arms selected for a chart that has no room for all.
 pub struct Chosen<'a> {
-    /// Plain first, then encrypted arms (the layer without its cipher among them) in plan order.
+    /// Plain first, then encrypted arms (the pass-through among them) in plan order.
     pub arms: Vec<&'a Arm>,
     /// Number of omitted arms.
     pub left_out: usize,
@@ -35,7 +36,7 @@ pub fn chosen<'a>(lookup: &Lookup<'a>, most: usize) -> Chosen<'a> {
     let all = compared(lookup.arms());
     let mut picked = all.clone();
     if all.len() > most {
-        // The layer without its cipher is dropped first: it does not answer what encryption costs.
+        // The pass-through is dropped first, because it does not show the cost of encryption.
         let encrypted =
             all.iter().copied().filter(|a| a.role == ArmRole::Encrypted).collect::<Vec<_>>();
         picked =
@@ -57,7 +58,7 @@ fn extremes<'a>(lookup: &Lookup<'a>, arms: Vec<&'a Arm>, most: usize) -> Vec<&'a
     arms.into_iter().filter(|a| keep(&a.id)).collect()
 }
 
-/// A picture's note about omitted arms; empty if it shows all.
+/// A chart's note about omitted arms; `None` if it shows all.
 pub fn left_out_words(left_out: usize) -> Option<String> {
     (left_out > 0).then(|| {
         format!(

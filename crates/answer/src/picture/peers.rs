@@ -8,7 +8,7 @@ use cryptbench_record::{Arm, Record, Workload};
 use super::{MOST_LISTED, chosen};
 use crate::quantity::{headline_value, is_time};
 
-/// Maximum number of encrypted arms with plain.
+/// Maximum number of encrypted arms next to plain.
 const MOST_ARMS: usize = 5;
 
 /// The estimator of the users of a record's profile, if this version knows it.
@@ -44,8 +44,8 @@ pub struct Peers<'a> {
     pub estimator: Estimator,
     /// Plain first.
     pub arms: Vec<&'a Arm>,
-    /// Workload and headline value by arm (see [`headline_value`]); empty for more workloads than
-    /// tables list.
+    /// Workload and headline value by arm (see [`headline_value`]); empty if there are more workloads than a table
+    /// can list.
     pub rows: Vec<(&'a Workload, Vec<Option<f64>>)>,
     /// For `cellwise-percent`: mean and largest difference from plain by arm, without plain itself.
     pub cellwise: Vec<(&'a Arm, f64, f64)>,

@@ -1,5 +1,5 @@
-//! The picture of opening a volume: time from the passphrase to the first read, per arm (format and
-//! PRF), and which part of it derives keys.
+//! The table of opening a volume: time from the passphrase to the first read, per arm (format and PRF), and the share
+//! of key derivation.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ pub struct Unlock<'a> {
     pub workloads: Vec<&'a Workload>,
     /// Names of the parts of the time, key derivation first.
     pub parts: Vec<String>,
-    /// One row per arm that has any trial, plain included.
+    /// One row per arm that has trials, plain included.
     pub rows: Vec<UnlockRow<'a>>,
 }
 
@@ -59,7 +59,7 @@ fn parts(lookup: &Lookup<'_>, workloads: &[&Workload]) -> Vec<String> {
     first.into_iter().chain(rest).map(str::to_owned).collect()
 }
 
-/// A part's name as a column: `derivation` is the derivation of keys.
+/// A part's name as a column heading: `derivation` becomes the derivation of keys.
 pub fn part_words(name: &str) -> String {
     match name {
         "derivation" => "key derivation".to_owned(),

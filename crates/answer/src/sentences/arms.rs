@@ -59,7 +59,7 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
     }
 }
 
-/// If few workloads are decided: states in how many, and whether noise is the reason.
+/// For an arm with few decided workloads: states their number, and whether noise is the reason.
 fn unsettled(view: &View<'_>, arm: &Arm, noisy: usize) -> String {
     match noisy {
         0 => format!(
@@ -87,7 +87,7 @@ fn no_verdict(view: &View<'_>, arm: &Arm, cells: &[&Cell]) -> String {
     format!("There is no verdict on {}{place}: {why}.", arm.label)
 }
 
-/// A run of one workload: everything in one sentence.
+/// For a run of one workload: everything in one sentence.
 fn single(view: &View<'_>, arm: &Arm, cell: &Cell) -> String {
     let Some((kept, verdict)) = cell.kept.as_ref().zip(cell.verdict.as_ref()) else {
         return no_verdict(view, arm, &[cell]);
@@ -172,7 +172,7 @@ fn indistinct(view: &View<'_>, arm: &Arm, alike: &[&Cell]) -> String {
     )
 }
 
-/// Workloads in which encrypted storage was faster: encryption cannot be the cause.
+/// Workloads in which encrypted storage was faster, which encryption cannot cause.
 pub(super) fn gains(view: &View<'_>) -> Option<Sentence> {
     let mut faster: Vec<(&Arm, &Cell)> = Vec::new();
     for arm in view.encrypted() {

@@ -1,4 +1,4 @@
-//! How the arms compare with each other: cipher with cipher, and layer with cipher.
+//! How the arms compare with each other: ciphers with each other, and the layer with the cipher.
 
 use cryptbench_estimate::chain::is_null_layer_of;
 use cryptbench_estimate::comparison::{Comparison, compare};
@@ -15,7 +15,7 @@ use crate::wording::list;
 /// Share of the whole loss (in log units) from which one part counts as most of it.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
-/// Which encrypted arm is the faster one, or that there is no difference.
+/// States which encrypted arm is faster, or that there is no difference.
 pub(super) fn encrypted_arms(view: &View<'_>) -> Option<Sentence> {
     let mut arms = view.encrypted();
     arms.retain(|arm| !is_unsound(view.record, arm));
@@ -50,7 +50,7 @@ fn two(view: &View<'_>, first: &Arm, second: &Arm) -> Option<String> {
     })
 }
 
-/// One of two arms is faster wherever they differ; `compared` counts all compared workloads.
+/// One of two arms is faster in all workloads in which they differ; `compared` counts all compared workloads.
 fn one_sided(
     view: &View<'_>,
     winner: &str,
@@ -75,8 +75,7 @@ fn one_sided(
     format!("{winner} is faster than {loser} in {place}{by}{rest}.")
 }
 
-/// For three or more: the fastest, and which others are equally good choices. Systems to avoid are not
-/// included.
+/// For three or more: the fastest, and those that are equally good. Systems to avoid are not included.
 fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
     let arms: Vec<&Arm> = arms.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
     let best = arms
@@ -124,7 +123,7 @@ fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
 
 /// Where the loss arises: in the path without the cipher, or in the cipher.
 ///
-/// Describes the worst cost of any encrypted arm whose system has a null layer.
+/// Describes the worst cost of any encrypted arm whose system has a pass-through.
 pub(super) fn layer_and_cipher(view: &View<'_>) -> Option<Sentence> {
     let nulls = view.record.plan.arms.iter().filter(|a| a.role == ArmRole::NullLayer);
     let text = nulls
@@ -134,7 +133,7 @@ pub(super) fn layer_and_cipher(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(5, text))
 }
 
-/// The sentence about one null layer, with the ratio of the loss it explains for ranking.
+/// The sentence about one pass-through, with the ratio of the loss that it explains, for ranking.
 fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let worst: Option<(&Arm, &Cell, f64)> = view
         .encrypted()
@@ -166,8 +165,7 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     Some((ratio, text))
 }
 
-/// For the case that no encrypted arm costs anything: states that the layer does not either, or
-/// that only the layer does.
+/// If no encrypted arm costs anything: states that the layer costs nothing either, or that only the layer does.
 fn layer_alone(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let cells = view.cells(null);
     let costly: Vec<&str> = cells
@@ -210,7 +208,7 @@ fn ids<'a>(cells: &[&'a Comparison]) -> Vec<&'a str> {
     cells.iter().map(|c| c.workload.as_str()).collect()
 }
 
-/// The advantage of the faster one, with its interval: `8 % [5, 11]`.
+/// The advantage of the faster arm, with its interval: `8 % [5, 11]`.
 fn lead(c: &Comparison) -> String {
     let e = &c.estimate;
     let (ratio, low, high) = match e.ratio < 1.0 {

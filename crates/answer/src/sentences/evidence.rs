@@ -1,12 +1,12 @@
-//! Whether the measured systems really encrypt, and keep their data.
+//! Whether the measured systems really encrypt and preserve their data.
 
 use cryptbench_record::{Arm, ArmRole, Evidence, Randomness, ReadBack};
 
 use super::{Sentence, View};
 use crate::quantity::count;
 
-/// Nothing else matters if a system wrote plaintext or lost data. If all is well, one sentence says so, as far as it
-/// was checked.
+/// Nothing else matters if a system wrote plaintext or lost data. If all checks passed, one sentence says so, and
+/// what they covered.
 pub(super) fn proof(view: &View<'_>) -> Vec<Sentence> {
     let arms = &view.record.plan.arms;
     let found: Vec<(&Arm, &Evidence)> = view

@@ -1,4 +1,4 @@
-//! The verdict in sentences for a reader who has to act on it: first the cost, then its reliability.
+//! The verdict in sentences, for readers who have to act on it: first the cost, then its reliability.
 
 mod arms;
 mod between;
@@ -19,7 +19,7 @@ const MOST_SENTENCES: usize = 8;
 /// Up to this many encrypted arms are described individually.
 const MOST_ARMS_SPOKEN: usize = 3;
 
-/// A sentence and its importance (the most important are kept longest).
+/// A sentence and its importance (the least important are dropped first).
 struct Sentence {
     weight: u8,
     text: String,
@@ -35,7 +35,7 @@ impl Sentence {
 pub fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
     let view = View { record: lookup.record, cells: &lookup.cells, lookup };
     if view.workloads().iter().any(|w| w.operation == Operation::Unlock) {
-        // There is no percentage of plain speed: plain storage has nothing to unlock.
+        // Without plain storage to unlock, there is no percentage of plain speed.
         return unlock::openings(&view);
     }
     let mut found = evidence::proof(&view);
@@ -101,7 +101,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// `all 8 workloads`, `3 of 8 workloads`; a run of one workload names it.
+/// `all 8 workloads`, `3 of 8 workloads`; a run of one workload gives its name.
 fn of_workloads(n: usize, view: &View<'_>) -> String {
     match view.workloads() {
         [only] => only.label.clone(),

@@ -37,8 +37,8 @@ pub(super) fn cached(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(8, text))
 }
 
-/// Whether a workload measures a cache on purpose: it reads one block again and again, or data that earlier
-/// trials left in the page cache.
+/// Whether a workload measures a cache on purpose: it reads one block repeatedly, or reads data that earlier trials
+/// left in the page cache.
 fn means_cache(w: &Workload) -> bool {
     w.warm_cache || w.pattern == Pattern::Same
 }
@@ -87,7 +87,7 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(6, text))
 }
 
-/// Differences that their own interval shows, but that chance among this many workloads could also cause.
+/// Differences that are significant by their own interval, but not after correction for the number of workloads.
 pub(super) fn leaning(view: &View<'_>) -> Option<Sentence> {
     let leaning = workloads_where(view, |c| {
         matches!(c.verdict, Some(Verdict::LikelyCosts { .. }))

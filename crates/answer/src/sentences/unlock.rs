@@ -55,7 +55,7 @@ fn times<'a>(lookup: &Lookup<'a>, workload: &Workload) -> Times<'a> {
         .collect()
 }
 
-/// The profile's first way of opening: its duration, and that key derivation takes most of it.
+/// The profile's first way of opening: its duration, and whether key derivation takes most of it.
 fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
     let time = |o: &Opening| {
         let [median, low, high] = [o.median, o.low, o.high].map(seconds);
@@ -87,7 +87,7 @@ fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
     )]
 }
 
-/// Another way of opening, as a multiple of the first: the largest and the smallest difference.
+/// Another way of opening, as a multiple of the first way's time: the largest and the smallest difference.
 fn other_way(
     workload: &Workload,
     times: &Times<'_>,

@@ -13,7 +13,7 @@ use rustix::fs::{Advice, AtFlags, FallocateFlags, OFlags, StatxFlags};
 
 use crate::IoMode;
 
-/// Opens a file for reading, and for writing if `write`. Does not wait for the other end of a pipe.
+/// Opens a file for reading, and for writing if `write`. For a pipe, does not wait for the other end.
 pub(crate) fn open_without_waiting(path: &Path, write: bool) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     File::options().read(true).write(write).custom_flags(flags.bits() as i32).open(path)
@@ -23,15 +23,15 @@ pub(crate) fn is_block_device(kind: FileType) -> bool {
     kind.is_block_device()
 }
 
-/// Sets the mode of an open file and makes its requests wait for completion. For direct I/O the file's clean
-/// pages are dropped from the page cache.
+/// Sets the mode of an open file and makes its requests blocking. For direct I/O the file's clean pages are dropped
+/// from the page cache.
 pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
     let mut flags = rustix::fs::fcntl_getfl(file)?.difference(OFlags::NONBLOCK);
     flags.set(OFlags::DIRECT, mode == IoMode::Direct);
     rustix::fs::fcntl_setfl(file, flags)?;
     if mode == IoMode::Direct {
-        // A direct write must first remove its range from the page cache: io_uring hands each such write to a
-        // worker thread (kiocb_invalidate_pages in the kernel's mm/filemap.c).
+        // A direct write must first remove its range from the page cache, and io_uring hands each such write to a
+        // worker thread (kiocb_invalidate_pages in the kernel's mm/filemap.c). An empty cache avoids this.
         let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     }
     Ok(())
@@ -40,7 +40,7 @@ pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
 /// TMPFS_MAGIC of linux/magic.h.
 const TMPFS: u64 = 0x0102_1994;
 
-/// Marks a file on tmpfs as non-blocking; false for any other.
+/// Marks a file on tmpfs as non-blocking; returns false for any other file.
 pub(crate) fn mark_if_in_memory(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type as u64 == TMPFS)
         && rustix::fs::fcntl_getfl(file)
@@ -64,7 +64,7 @@ pub(crate) fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Res
     file.read_exact_at(buf, offset)
 }
 
-/// Reads fewer bytes than requested only at the end of the file.
+/// Reads once. Fewer bytes than requested are read only at the end of the file.
 pub(crate) fn read_once_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(buf, offset)
 }

@@ -12,7 +12,7 @@ const READ_AND_WRITE: ProtFlags = ProtFlags::READ.union(ProtFlags::WRITE);
 
 /// Maps `len` zeroed bytes, at least 1, in new pages.
 pub(crate) fn pages(len: usize) -> Option<NonNull<u8>> {
-    // SAFETY: a new mapping at an address that the kernel chooses touches no existing memory.
+    // SAFETY: a new mapping at an address that the kernel chooses does not affect existing memory.
     let start =
         unsafe { mmap_anonymous(std::ptr::null_mut(), len, READ_AND_WRITE, MapFlags::PRIVATE) };
     NonNull::new(start.ok()?.cast())
@@ -29,8 +29,8 @@ pub(crate) fn huge_pages(whole: usize) -> Option<NonNull<u8>> {
     let start = pages(reserved)?.as_ptr();
     let before = start.align_offset(AlignedBuf::HUGE_PAGE);
     let ptr = start.wrapping_add(before.min(reserved));
-    // SAFETY: these are both ends of the new mapping, outside the `whole` bytes from `ptr`, and
-    // nothing refers to them. If this fails, address space stays reserved but uses no memory.
+    // SAFETY: these are the two ends of the new mapping, outside the `whole` bytes from `ptr`, and nothing refers to
+    // them. If this fails, the address space stays reserved but uses no memory.
     unsafe {
         if before > 0 {
             let _ = munmap(start.cast(), before);
@@ -40,11 +40,10 @@ pub(crate) fn huge_pages(whole: usize) -> Option<NonNull<u8>> {
             let _ = munmap(ptr.wrapping_add(whole).cast(), after);
         }
     }
-    // SAFETY: the range is this mapping, and the advice changes no content. If the kernel refuses,
-    // pages are small.
+    // SAFETY: the range is this mapping, and the advice does not change its content. If the kernel refuses, small
+    // pages are used.
     let _ = unsafe { madvise(ptr.cast(), whole, Advice::LinuxHugepage) };
-    // The bytes are already zero. Writing them allocates the pages in order now, so that no request
-    // has to.
+    // The bytes are already zero. Writing them allocates the pages in order now, so that no request has to do it.
     // SAFETY: `whole` bytes from `ptr` are mapped for writing and not yet shared.
     unsafe { ptr.write_bytes(0, whole) };
     NonNull::new(ptr)
@@ -53,7 +52,7 @@ pub(crate) fn huge_pages(whole: usize) -> Option<NonNull<u8>> {
 /// Unmaps memory that [`pages`] or [`huge_pages`] mapped.
 ///
 /// # Safety
-/// One of them mapped these `len` bytes, nobody has unmapped them, and nobody uses them any more.
+/// One of them mapped these `len` bytes, they have not been unmapped, and nothing uses them any more.
 pub(crate) unsafe fn give_back(start: NonNull<u8>, len: usize) {
     // SAFETY: the caller's promise.
     let _ = unsafe { munmap(start.as_ptr().cast(), len) };
@@ -61,7 +60,7 @@ pub(crate) unsafe fn give_back(start: NonNull<u8>, len: usize) {
 
 /// Locks pages in memory for as long as they are mapped; returns whether this succeeded.
 pub(crate) fn lock(start: *const u8, len: usize) -> bool {
-    // SAFETY: locking changes no memory, and the kernel refuses unmapped ranges.
+    // SAFETY: locking does not change memory, and the kernel refuses unmapped ranges.
     unsafe { mlock(start.cast_mut().cast(), len) }.is_ok()
 }
 
@@ -69,8 +68,8 @@ pub(crate) fn lock(start: *const u8, len: usize) -> bool {
 /// this.
 pub(crate) fn keep_to_this_process(start: NonNull<u8>, len: usize) {
     for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
-        // SAFETY: the range is a separate mapping. Child processes lack it, but this program only
-        // creates children that run another program.
+        // SAFETY: the range is a separate mapping. It is missing in child processes, but this program only creates
+        // children that execute another program.
         let _ = unsafe { madvise(start.as_ptr().cast(), len, advice) };
     }
 }
