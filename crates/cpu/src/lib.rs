@@ -1,8 +1,7 @@
 //! Instruction-set tiers: those that this CPU has, and the `CRYPTBENCH_CPU` limit.
 //!
-//! A tier is an upper limit, not a promise. Each kernel checks for the tier *and* for the exact
-//! features that it needs, and reports its own name (such as `vaes-avx2` or `avx512vl-x4`). Records
-//! should store that name.
+//! A tier is an upper limit, not a promise. Each kernel checks for the tier *and* for the exact features that it
+//! needs, and reports its own name (such as `vaes-avx2` or `avx512vl-x4`). Store that name in records.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
@@ -21,13 +20,13 @@ const VARIABLE: &str = "CRYPTBENCH_CPU";
 /// Tiers of other architectures are never available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Portable Rust with the compiler's baseline instruction set. Each algorithm's `soft` module
-    /// states whether it is constant time.
+    /// Portable Rust with the compiler's baseline instruction set. Each algorithm's `soft` module states whether it
+    /// runs in constant time.
     Soft,
-    /// 128-bit vectors of 64-bit ARM (Advanced SIMD), which every such CPU with Linux has.
+    /// 128-bit vectors of 64-bit ARM (Advanced SIMD); every such CPU that runs Linux has them.
     Neon,
-    /// The same with the cryptography extension: AES rounds, carry-less multiplication, and the
-    /// SHA instructions if the CPU has them.
+    /// As [`Self::Neon`], with the cryptography extension: AES rounds, carry-less multiplication, and the SHA
+    /// instructions if the CPU has them.
     Crypto,
     /// 128-bit vectors with crypto instructions: AES rounds, and the SHA extensions if the CPU has
     /// them.
@@ -72,10 +71,10 @@ impl Tier {
         Self::ALL.into_iter().filter(|tier| tier.is_available()).collect()
     }
 
-    /// The highest tier that this CPU has and `mask` allows; no mask allows all.
+    /// The highest tier that this CPU has and `mask` allows; without a mask, all are allowed.
     ///
     /// # Errors
-    /// [`CpuError`] if the mask names no tier. A mask above the CPU's highest tier is not an error.
+    /// [`CpuError`] if the mask is not the name of a tier. A mask above the CPU's highest tier is not an error.
     pub fn at_most(mask: Option<&OsStr>) -> Result<Self, CpuError> {
         let ceiling = match mask {
             None => Self::Avx512, // The highest of all.
@@ -142,7 +141,7 @@ impl FromStr for Tier {
 /// determines it permanently.
 ///
 /// # Errors
-/// [`CpuError`] if the variable is set but names no tier.
+/// [`CpuError`] if the variable is set but is not the name of a tier.
 pub fn tier() -> Result<Tier, CpuError> {
     static CHOICE: OnceLock<Result<Tier, CpuError>> = OnceLock::new();
     CHOICE.get_or_init(|| Tier::at_most(std::env::var_os(VARIABLE).as_deref())).clone()

@@ -1,5 +1,4 @@
-//! The storage behind an emulated device: memory, or an unnamed file that vanishes with the
-//! process.
+//! The storage behind an emulated device: memory, or an unnamed file that disappears when the process exits.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +7,7 @@ use std::path::Path;
 use cryptbench_blockdev::{BlockDevice, check_request};
 use cryptbench_os::files;
 
-/// Storage that no other process can reach by name, so that nothing remains of it, however the process exits.
+/// Storage that no other process can reach by name, so that nothing is left of it, however the process exits.
 pub struct Backing {
     file: File,
     size: u64,
@@ -26,8 +25,8 @@ impl Backing {
     /// An unnamed file of `size` bytes in `directory`, allocated immediately.
     ///
     /// # Errors
-    /// The operating system's error; [`io::ErrorKind::Unsupported`] if the file system has no
-    /// unnamed files.
+    /// The operating system's error; [`io::ErrorKind::Unsupported`] if the file system does not support unnamed
+    /// files.
     pub fn file_in(directory: &Path, size: u64) -> io::Result<Self> {
         let backing = Self::sized(files::without_name(directory)?, size)?;
         files::allocate(&backing.file, size)?;
@@ -64,7 +63,7 @@ impl BlockDevice for Backing {
     }
 
     fn flush(&self) -> io::Result<()> {
-        // The data need not outlive the process.
+        // The data does not need to outlive the process.
         Ok(())
     }
 }

@@ -1,11 +1,11 @@
-//! Compares a model with published numbers: its error at each point, the median and the worst.
+//! Compares a model with published numbers: the error at each point, the median error and the largest one.
 
 use crate::model::{MIB, Model};
 use crate::published::Point;
 use crate::request::Operation;
 use crate::sweep::seconds_per_request;
 
-/// A model's rate and the published one.
+/// A model's rate next to the published one.
 #[derive(Clone, Debug)]
 pub struct Beside {
     /// The published number.
@@ -61,8 +61,8 @@ pub fn misfit(points: &[Beside], operation: Option<Operation>) -> Option<Misfit>
     })
 }
 
-/// The published series with which each built-in model is compared: model, study, device, and
-/// whether the model was fitted to it.
+/// The published series that each built-in model is compared with: model, study, device, and whether the model was
+/// fitted to it.
 pub const HELD_AGAINST: &[(&str, char, &str, bool)] = &[
     ("hdd-7200", 'A', "hdd", true),
     ("sata-ssd", 'A', "ssd", true),

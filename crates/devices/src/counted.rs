@@ -1,4 +1,4 @@
-//! Counts the requests that reach an emulated device, as a kernel does for a disk, but exactly.
+//! Counts the requests that reach an emulated device, like a kernel's disk counters, but exactly.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) struct Counted {
     counts: DeviceCounts,
     flushes: u64,
     flush_ns: u64,
-    /// Pieces that continued a request: reads, writes.
+    /// Number of pieces that continued a request: reads, writes.
     pieces: [u64; 2],
     /// Completion time of the last request so far, in seconds.
     busy_until: f64,

@@ -1,6 +1,7 @@
-//! Pseudo-random numbers that are a function of their seed.
+//! Pseudo-random numbers that depend only on their seed.
 
-/// Spreads neighbouring numbers (the finaliser of SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
+/// Mixes the bits, so that neighbouring numbers give unrelated results (the finaliser of SplitMix64; Steele, Lea and
+/// Flood, OOPSLA 2014).
 pub(crate) fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

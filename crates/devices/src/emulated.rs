@@ -14,20 +14,20 @@ use crate::engine::Engine;
 use crate::model::Model;
 use crate::request::{Operation, Request};
 
-/// A sleep can end late by about this much; the device polls the clock for the rest of a wait.
+/// A sleep can end late by about this much. The device polls the clock for this last part of a wait.
 const SPIN: Duration = Duration::from_micros(60);
 
 /// A request that completes at most this much later than the model counts as in time.
 const TOLERATED: Duration = Duration::from_micros(50);
 
-/// The largest request that FUSE passes (`export`). A request that begins at the end of another of this length,
-/// while that one is in progress, counts as its next piece.
+/// The largest request that FUSE forwards (`export`). A request that starts where another of this length ends, while
+/// that one is in progress, counts as its next piece.
 const PIECE: u64 = 256 << 10;
 
-/// A device over `D` that is as slow as its model.
+/// A device on top of `D` that is as slow as its model.
 ///
-/// Any number of threads may send requests; the model decides how many it processes in parallel. The device
-/// does not hide that the model is faster than the machine: [`kept`](Self::kept) counts such requests.
+/// Any number of threads may send requests; the model decides how many it processes in parallel. If the model is
+/// faster than the machine, requests complete late; [`kept`](Self::kept) counts them.
 pub struct EmulatedDevice<D> {
     backing: D,
     engine: Mutex<State>,
@@ -47,20 +47,20 @@ struct State {
     piece: Option<(u64, Operation, f64)>,
 }
 
-/// How well an emulated device kept to its model's times.
+/// How well an emulated device kept the times of its model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     /// Requests that had to wait.
     pub requests: u64,
-    /// Number of these requests that completed more than 50 microseconds later than in the model:
-    /// the model is faster than the machine below, or the machine was busy otherwise.
+    /// Number of these requests that completed more than 50 microseconds later than in the model: the model is faster
+    /// than the real storage, or the machine was busy.
     pub late: u64,
     /// Total delay of these.
     pub late_by: Duration,
 }
 
 impl<D: BlockDevice> EmulatedDevice<D> {
-    /// An idle device. It delays nothing before [`set_delayed`](Self::set_delayed).
+    /// An idle device. Requests are not delayed before [`set_delayed`](Self::set_delayed) is called.
     pub fn new(backing: D, model: &Model) -> Self {
         let engine = Engine::new(model, model.capacity_for(backing.size()));
         Self {
@@ -75,8 +75,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
     }
 
-    /// Sets whether requests wait for the model. Without delays the transport can be measured and
-    /// the device set up.
+    /// Sets whether requests wait for the model. Without delays, the device can be set up and the transport measured.
     pub fn set_delayed(&self, delayed: bool) {
         self.delayed.store(delayed, Ordering::Release);
     }
@@ -106,7 +105,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs `act` and waits until the model would have completed it.
+    /// Performs `act`, and waits until the model would have completed the request.
     fn keep_time(
         &self,
         operation: Operation,
@@ -119,7 +118,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
         let half = Duration::from_nanos(self.transport_ns.load(Ordering::Relaxed) / 2);
         let arrived = self.origin.elapsed();
-        // The host sent the request earlier than it arrived here.
+        // The host sent the request before it arrived here.
         let sent = arrived.saturating_sub(half).as_secs_f64();
         let done = {
             let mut state = self.state();
@@ -134,7 +133,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
             done
         };
         act()?;
-        // The host receives the completion later than this device reports it.
+        // The host receives the completion after this device reports it.
         let until = Duration::from_secs_f64(done).saturating_sub(half);
         wait_until(self.origin + until);
         let late = self.origin.elapsed().saturating_sub(until);

@@ -1,5 +1,5 @@
-//! Flash with a controller: channels that read and program in parallel, read-ahead streams, a write
-//! buffer, a fast region that fills up, and blocks that must be erased.
+//! Flash with a controller: channels that read and program in parallel, read-ahead streams, a write buffer, a fast
+//! region of limited size, and blocks that must be erased.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ use crate::request::Request;
 /// Number of sequential streams that a controller tracks.
 const STREAMS: usize = 8;
 
-/// A request that starts this close after the end of a stream belongs to it, because requests in
-/// flight can overtake each other.
+/// A request that starts this close after the end of a stream belongs to the stream, because requests in flight can
+/// overtake each other.
 const STREAM_WINDOW: u64 = 1 << 20;
 
 /// State of the flash and its controller.
@@ -25,7 +25,7 @@ pub(crate) struct FlashState {
     array_free_at: f64,
     /// Ends of the read-ahead streams, most recently used last.
     streams: VecDeque<u64>,
-    /// When all accepted writes are programmed.
+    /// When all accepted writes have been programmed.
     programmed_at: f64,
     /// When each accepted write leaves the buffer, with its bytes.
     buffered: VecDeque<(f64, u64)>,
@@ -56,7 +56,7 @@ impl FlashState {
         }
     }
 
-    /// When the data of a read is in the controller.
+    /// When the data for a read is in the controller.
     pub(crate) fn read(&mut self, request: &Request, slot: &Slot) -> f64 {
         let per_byte = 1.0 / (self.of.read_mib_s * MIB);
         let transfer = request.bytes as f64 * per_byte;
@@ -79,7 +79,8 @@ impl FlashState {
         let mut reached = begun;
         for page in first..=last.min(first + count - 1) {
             let latency = self.of.read_us * 1e-6 * self.jitter();
-            // A hash distributes pages over the channels, so that no stride hits only one of them.
+            // A hash distributes pages over the channels, so that requests at a regular stride do not all go to the
+            // same channel.
             let channel = (mix(page) % count) as usize;
             let done = self.channels[channel].max(begun) + latency;
             self.channels[channel] = done;
@@ -110,7 +111,7 @@ impl FlashState {
         self.buffered.push_back((self.programmed_at, request.bytes));
         self.buffered_bytes += request.bytes;
         let mut accepted = slot.passed;
-        // A write larger than the buffer is accepted once only the last bufferful is left.
+        // A write larger than the buffer is accepted once the rest of it fits into the buffer.
         if request.bytes > self.of.buffer_bytes {
             let last = self.program_s(self.of.buffer_bytes);
             accepted = accepted.max(self.programmed_at - last);
@@ -149,7 +150,7 @@ impl FlashState {
         self.fast_used = (self.fast_used - idle * self.of.fold_mib_s * MIB).max(0.0);
     }
 
-    /// Whether a write goes to an open erase unit; opens the unit if not.
+    /// Whether a write goes to an open erase unit. If not, opens the unit.
     fn is_open(&mut self, request: &Request) -> bool {
         if self.of.open_units == 0 {
             return true;
@@ -173,7 +174,7 @@ impl FlashState {
     }
 }
 
-/// Whether a request continues a stream; records its end as the stream's new end.
+/// Whether a request continues a stream. If so, moves the stream's end to the end of the request.
 fn continues(streams: &mut VecDeque<u64>, offset: u64, bytes: u64) -> bool {
     let end = offset + bytes;
     let near = |at: &u64| {

@@ -16,9 +16,8 @@
 //! # Ok::<(), cryptbench_devices::ModelError>(())
 //! ```
 //!
-//! An engine is a pure function of its model, its state and the requests. It uses no clock and
-//! never waits, so it simulates hours of a disc in milliseconds. [`EmulatedDevice`] does the
-//! waiting.
+//! An engine is a pure function of its model, its state and the requests. It uses no clock and never waits, so it can
+//! simulate hours of a disk's work in milliseconds. [`EmulatedDevice`] adds the waiting.
 //!
 //! | to add | put |
 //! |---|---|

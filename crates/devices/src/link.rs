@@ -1,5 +1,5 @@
-//! The connection between host and device: a limited number of commands in flight, the cost of
-//! each, and the wire.
+//! The connection between host and device: a limited number of commands in flight, the cost of each command, and the
+//! wire.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,14 +11,14 @@ use crate::request::{Operation, Request};
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     of: Interface,
-    /// When the wire and the command processor become free.
+    /// When the wire and the command processor will be free.
     free_at: f64,
-    /// Completion times of the requests in flight, as bits. They are positive, so their bits sort
-    /// like the numbers.
+    /// Completion times of the requests in flight, as the bits of floating-point numbers. For positive numbers these
+    /// sort like the numbers.
     in_flight: BinaryHeap<Reverse<u64>>,
 }
 
-/// When a request reaches the device, and when the wire has finished with it.
+/// When a request reaches the device, and when the wire has transferred it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     /// When the device has the command.

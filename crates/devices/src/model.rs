@@ -20,7 +20,7 @@ macro_rules! models {
     };
 }
 
-/// Maximum size of a model file that is read, in bytes; a model needs about a page.
+/// Maximum size of a model file that is read, in bytes; a model is about one page long.
 const LARGEST: u64 = 1 << 20;
 
 /// The built-in models.
@@ -53,7 +53,7 @@ pub struct Model {
     pub seed: u64,
     /// The connection to the host.
     pub interface: Interface,
-    /// A disc; a model has either this or `flash`.
+    /// A hard disk; a model has either this or `flash`.
     pub disc: Option<Disc>,
     /// Flash that supplements the disc.
     pub hybrid: Option<Hybrid>,
@@ -61,7 +61,7 @@ pub struct Model {
     pub flash: Option<Flash>,
     /// The source of each parameter: a data sheet, a paper, or `fitted`.
     pub sources: BTreeMap<String, String>,
-    /// The file's text, for the hash.
+    /// The text of the file, for the hash.
     #[serde(skip)]
     text: String,
 }
@@ -83,17 +83,17 @@ pub enum Surface {
 pub struct Interface {
     /// Its name, such as `SATA 6 Gbit/s`.
     pub name: String,
-    /// Highest rate of reads without the time of commands, MiB/s.
+    /// Maximum rate of reads in MiB/s, not counting the time of commands.
     pub read_mib_s: f64,
-    /// Highest rate of writes without the time of commands, MiB/s.
+    /// Maximum rate of writes in MiB/s, not counting the time of commands.
     pub write_mib_s: f64,
-    /// How long each read occupies the command path, microseconds.
+    /// Time for which each read occupies the command path, in microseconds.
     pub read_command_us: f64,
-    /// How long each write occupies the command path, microseconds.
+    /// Time for which each write occupies the command path, in microseconds.
     pub write_command_us: f64,
-    /// Overlap of command and transfer, as a share of the shorter one, 0 to 1.
+    /// Overlap of command and transfer, as a share of the shorter of the two, 0 to 1.
     pub overlap: f64,
-    /// Additional delay of each request that occupies nothing, microseconds.
+    /// Additional delay per request in microseconds, during which the request occupies nothing.
     pub latency_us: f64,
     /// Maximum number of requests in flight.
     pub queue_depth: u32,
@@ -109,15 +109,16 @@ pub struct Disc {
     pub track_to_track_ms: f64,
     /// Seek over a third of the stroke, milliseconds.
     pub average_seek_ms: f64,
-    /// Seek from rim to rim, milliseconds.
+    /// Seek over the full stroke, milliseconds.
     pub full_stroke_ms: f64,
     /// Rate of the outermost zone, MiB/s.
     pub outer_mib_s: f64,
-    /// Rate of the innermost zone, MiB/s; in between it falls in proportion to the address.
+    /// Rate of the innermost zone, MiB/s; from the outermost zone inwards, the rate decreases linearly with the
+    /// address.
     pub inner_mib_s: f64,
     /// Number of bytes that the drive reads ahead after a read.
     pub look_ahead_bytes: u64,
-    /// Size of the write cache in bytes; 0 for none.
+    /// Size of the write cache in bytes; 0 if there is none.
     pub write_cache_bytes: u64,
     /// Maximum number of byte ranges in the write cache.
     pub write_cache_commands: u32,
@@ -127,7 +128,7 @@ pub struct Disc {
     pub flush_us: f64,
 }
 
-/// The flash of a hybrid disc, which answers repeated reads.
+/// The flash of a hybrid drive, which serves repeated reads.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hybrid {
@@ -155,27 +156,27 @@ pub struct Flash {
     pub read_us: f64,
     /// Rate of the whole array, MiB/s.
     pub read_mib_s: f64,
-    /// Size of the write buffer in bytes. 0 means no buffer: a write completes when it is programmed.
+    /// Size of the write buffer in bytes. 0 means no buffer: a write completes only when it has been programmed.
     pub buffer_bytes: u64,
     /// Programming cost of each write command, microseconds.
     pub program_command_us: f64,
-    /// Size of the fast region (SLC) in bytes; 0 for none.
+    /// Size of the fast region (SLC) in bytes; 0 if there is none.
     pub fast_bytes: u64,
-    /// Rate of programming the fast region, MiB/s.
+    /// Programming rate of the fast region, MiB/s.
     pub fast_write_mib_s: f64,
-    /// Rate of programming when the fast region is full, MiB/s.
+    /// Programming rate when the fast region is full, MiB/s.
     pub write_mib_s: f64,
-    /// Rate at which idle time empties the fast region, MiB/s.
+    /// Rate at which the fast region is emptied when the device is idle, MiB/s.
     pub fold_mib_s: f64,
     /// Size of an erase unit in bytes.
     pub erase_unit_bytes: u64,
-    /// Erase units that can be open for writing concurrently; 0 for no limit.
+    /// Maximum number of erase units that can be open for writing at the same time; 0 for no limit.
     pub open_units: u32,
-    /// Additional cost of a write that continues no stream and is not in an open unit, microseconds.
+    /// Additional cost of a write that does not continue a stream and is not in an open unit, microseconds.
     pub erase_us: f64,
     /// Cost of a flush in addition to programming the buffered data, microseconds.
     pub flush_us: f64,
-    /// Variation of the times of reading, programming and erasing, in percent to each side.
+    /// Variation of the reading, programming and erasing times, in percent in each direction.
     pub jitter_percent: f64,
 }
 
@@ -203,8 +204,8 @@ impl Model {
         }
     }
 
-    /// The built-in model with this name, in upper or lower case or abbreviated to a unique part, or the model in the
-    /// file of this name: names contain no slash and no dot.
+    /// The model that `path` specifies. If it contains neither a slash nor a dot, it is the name of a built-in model,
+    /// in upper or lower case or abbreviated to a unique part; otherwise it is the path of a model file.
     ///
     /// # Errors
     /// Any [`ModelError`].

@@ -1,7 +1,7 @@
-//! Predicts the cost of encryption on a device from the time of its plain requests, the speed of
-//! the cipher, and the software's time per request.
+//! Predicts the cost of encryption on a device from the time of the device's plain requests, the speed of the cipher,
+//! and the software's time per request.
 
-/// The cost that a layer of encryption adds to requests.
+/// The cost that an encryption layer adds to requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Added {
     /// Seconds per request of any size, spent in the software path.
@@ -17,7 +17,7 @@ impl Added {
     }
 }
 
-/// A driver that handles one request at a time, in pieces, and works on each while the device waits.
+/// A driver that handles one request at a time, in pieces, and processes each piece while the device is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Serial {
     /// Maximum size of a piece, in bytes.
@@ -30,18 +30,18 @@ impl Serial {
         bytes.div_ceil(self.piece).max(1)
     }
 
-    /// CPU seconds for a request of `bytes`; the time per request is added to each piece.
+    /// CPU seconds for a request of `bytes`; each piece incurs the time per request.
     pub fn seconds(self, bytes: u64, added: &Added) -> f64 {
         added.seconds(bytes) + (self.pieces(bytes) - 1) as f64 * added.per_request_s
     }
 }
 
-/// Seconds between completions of encrypted requests, if plain ones are `plain_s` apart with
-/// `queue_depth` in flight.
+/// Seconds between completions of encrypted requests if plain requests complete every `plain_s` seconds, with
+/// `queue_depth` requests in flight.
 ///
-/// The model is a closed network of the device and one CPU. With one request in flight they alternate, and
-/// their times add up. With many, the slower one sets the pace, and each request still waits for its own
-/// processing once per round (asymptotic bounds of closed queueing networks: Lazowska and others, "Quantitative
+/// The model is a closed network of the device and one CPU. With one request in flight, the two work alternately, and
+/// their times add up. With many, the slower of the two determines the rate, and every request still needs its own
+/// processing once per cycle (asymptotic bounds of closed queueing networks: Lazowska and others, "Quantitative
 /// System Performance", 1984, chapter 5).
 pub fn spacing_s(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f64 {
     let extra = added.seconds(bytes);
@@ -54,15 +54,15 @@ pub fn keeps(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f64 {
     plain_s / spacing_s(plain_s, bytes, queue_depth, added)
 }
 
-/// Requests up to this size show the cost per request.
+/// Requests of at most this size are suitable for estimating the cost per request.
 const SMALL: u64 = 65_536;
 
-/// A layer's seconds per request, estimated from requests with known plain and encrypted spacing:
-/// the median of their extra time without the cipher's part, at least 0. `None` without requests.
+/// A layer's seconds per request, estimated from requests with known plain and encrypted spacing: the median of their
+/// extra time less the cipher's share, at least 0. `None` if there are no requests.
 ///
-/// Each element is `(plain_s, encrypted_s, bytes, queue_depth, cipher_rate)`. Requests of more than
-/// 64 KiB reveal little about this cost, and so do requests that overlap with more others than
-/// necessary. The function ignores both kinds if there are others.
+/// Each element is `(plain_s, encrypted_s, bytes, queue_depth, cipher_rate)`. Requests of more than 64 KiB reveal
+/// little about this cost, as do requests with a queue depth above the lowest one. Both kinds are ignored if there
+/// are other requests.
 pub fn per_request_s(known: &[(f64, f64, u64, u32, f64)]) -> Option<f64> {
     let left = |&(plain, encrypted, bytes, queue_depth, rate): &(f64, f64, u64, u32, f64)| {
         (encrypted - plain) * f64::from(queue_depth.max(1)) - bytes as f64 / rate

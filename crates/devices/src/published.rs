@@ -1,5 +1,5 @@
-//! The published sweeps with which models are compared: study A's ATTO series and study D's Anvil
-//! figures, from the data of the crate `studies`.
+//! The published sweeps that models are compared with: study A's ATTO series and study D's Anvil figures, from the
+//! data of the crate `studies`.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ pub struct Point {
     pub device: String,
     /// The measured load.
     pub load: Load,
-    /// The load, as the study calls it.
+    /// The load, by its name in the study.
     pub label: String,
     /// MiB per second.
     pub mib_s: f64,
-    /// MiB per second with encryption, if the study has both.
+    /// MiB per second with encryption, if the study has both figures.
     pub encrypted_mib_s: Option<f64>,
     /// Whether the printed rate agrees with the printed requests per second.
     pub consistent: bool,

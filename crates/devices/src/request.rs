@@ -7,7 +7,7 @@ pub enum Operation {
     Read,
     /// Transfers bytes to the device; completes when the device has accepted them.
     Write,
-    /// Moves everything accepted so far to stable storage.
+    /// Writes all data accepted so far to stable storage.
     Flush,
 }
 
@@ -23,7 +23,7 @@ pub struct Request {
     /// When the device receives the request, in seconds after the engine's start. A time before
     /// that of the previous request counts as equal to it.
     pub arrival_s: f64,
-    /// Whether this is the next piece of the previous request, which a transport had to split: the
-    /// device saw one command.
+    /// Whether this is the next piece of the previous request, which the transport had to split: to the device, both
+    /// are one command.
     pub continues: bool,
 }

@@ -1,4 +1,4 @@
-//! Simulates a model under a load: the mean time of a request by operation, size and queue depth.
+//! Simulates a model under a load: the mean time per request, by operation, size and queue depth.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,19 +22,19 @@ pub struct Load {
     pub queue_depth: u32,
     /// Size in bytes of the file that the load uses, at the start of the device.
     pub file_bytes: u64,
-    /// Seconds for which one CPU of the host is busy between a completion and the next request; requests share
-    /// this CPU one after another.
+    /// Seconds for which one CPU of the host is busy between a completion and the next request; this CPU processes
+    /// requests one after another.
     pub think_s: f64,
 }
 
 impl Load {
-    /// The load of ATTO in study A: sequential, four requests in flight, over a file of 256 MB.
+    /// The load of ATTO in study A: sequential, four requests in flight, over a 256 MB file.
     pub fn atto(operation: Operation, bytes: u64) -> Self {
         let file_bytes = 256 << 20;
         Self { operation, random: false, bytes, queue_depth: 4, file_bytes, think_s: 0.0 }
     }
 
-    /// The load of Anvil in study D: one request in flight, over a file of 1 GB.
+    /// The load of Anvil in study D: one request in flight, over a 1 GB file.
     pub fn anvil(operation: Operation, random: bool, bytes: u64) -> Self {
         let file_bytes = 1 << 30;
         Self { operation, random, bytes, queue_depth: 1, file_bytes, think_s: 0.0 }
@@ -44,13 +44,13 @@ impl Load {
 /// Maximum number of requests in one simulation, which then takes a few milliseconds.
 const MOST: u64 = 20_000;
 
-/// Minimum number of requests, used if only a few fit into the file.
+/// Minimum number of requests, even if fewer fit into the file.
 const FEWEST: u64 = 64;
 
 /// The requests of a simulation.
 struct Requests {
     count: u64,
-    /// Number of requests that are not counted, because the device is still settling.
+    /// Number of initial requests that are not counted, because the device has not reached its steady state.
     uncounted: u64,
     bytes: u64,
     /// The offset of a request in the file.
@@ -74,15 +74,14 @@ impl Requests {
         place * self.bytes
     }
 
-    /// Seconds per request, from the end of the requests that are not counted to the end of all.
+    /// Seconds per counted request, from the end of the uncounted requests to the end of the last one.
     fn each(&self, counted_from: f64, last: f64) -> f64 {
         (last - counted_from) / (self.count - self.uncounted) as f64
     }
 }
 
-/// Seconds per request of `load` on an initially idle device, without the first quarter of the
-/// requests, in which it settles. This is the spacing of completions, the inverse of requests per
-/// second.
+/// Seconds per request of `load` on an initially idle device. The first quarter of the requests, before the steady
+/// state, is not counted. This is the spacing of completions, the inverse of requests per second.
 pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
     let mut engine = Engine::new(model, model.capacity_bytes);
     let requests = Requests::of(model, load);
@@ -113,7 +112,7 @@ pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
     requests.each(counted_from, last)
 }
 
-/// The same if a serial driver handles the requests, one at a time whatever the queue depth.
+/// Like [`seconds_per_request`], for a serial driver, which handles one request at a time whatever the queue depth.
 pub fn seconds_in_series(model: &Model, load: &Load, serial: Serial, added: &Added) -> f64 {
     let mut engine = Engine::new(model, model.capacity_bytes);
     let requests = Requests::of(model, load);

@@ -1,4 +1,4 @@
-//! Who used the CPU time of each arm's trials, and the state of the CPUs during them.
+//! The users of the CPU time in each arm's trials, and the state of the CPUs during the trials.
 
 use cryptbench_record::{Accounting, Arm, FLUSH, Record, Trial};
 use cryptbench_stats::median;
@@ -7,37 +7,37 @@ use crate::arms::{drawn, plain_arm};
 use crate::cells::GIB;
 use crate::device::moves_bytes;
 
-/// CPU temperature from which it is reported, degrees Celsius: most begin to throttle at 90 to 100.
+/// CPU temperature in degrees Celsius from which it is reported: most CPUs begin to throttle at 90 to 100.
 pub const HOT: f64 = 90.0;
 
-/// Relative difference of the clock rate between an arm and plain from which it is reported.
+/// Relative difference of the clock rate between an arm and plain from which the difference is reported.
 const CLOCK_TOLD: f64 = 0.05;
 
-/// CPU time of one arm by user of the time, summed over its measured trials.
+/// CPU time of one arm by consumer, summed over its measured trials.
 pub struct Split<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// Load generator, the system's helper programs, kernel threads and everything else, in this order.
+    /// The load generator, the system's helper programs, kernel threads and everything else, in this order.
     ///
-    /// The last is the rest of the machine's busy time minus its idle baseline: negative if others were busier
-    /// while the baseline was measured.
+    /// The last part is the rest of the machine's busy time minus its idle baseline. It is negative if other programs
+    /// were busier during the baseline.
     pub seconds: [f64; 4],
-    /// GiB moved in the trials; 0 if any workload moves no file data.
+    /// GiB transferred in the trials; 0 if any workload does not transfer file data.
     pub gib: f64,
     /// Number of CPUs times measured seconds.
     pub capacity_s: f64,
-    /// Joules per GiB for the CPU packages (RAPL), and for the whole machine (from its batteries); each only if
-    /// every trial has it.
+    /// Joules per GiB for the CPU packages (RAPL), and for the whole machine (from its batteries); each only if every
+    /// trial has the figure.
     pub joules_per_gib: [Option<f64>; 2],
 }
 
-/// The indices of [`Split::joules_per_gib`] that any of these has.
+/// The indices of [`Split::joules_per_gib`] that at least one of these splits has.
 pub fn energies(splits: &[Split<'_>]) -> Vec<usize> {
     (0..2).filter(|&i| splits.iter().any(|s| s.joules_per_gib[i].is_some())).collect()
 }
 
 impl Split<'_> {
-    /// Whether the parts are best shown per GiB; otherwise in percent of the machine.
+    /// Whether the parts are best shown per GiB instead of in percent of the machine.
     pub fn per_gib(&self) -> bool {
         self.gib > 0.0
     }
@@ -52,8 +52,8 @@ impl Split<'_> {
         self.seconds.map(|s| 100.0 * s / self.capacity_s)
     }
 
-    /// Percentage of the machine that the trials certainly used: all parts except the last, which includes the
-    /// work of others.
+    /// Percentage of the machine that the trials certainly used: all parts except the last, which includes the work
+    /// of other programs.
     pub fn used_percent(&self) -> f64 {
         self.percents()[..3].iter().sum()
     }
@@ -88,7 +88,7 @@ fn split<'a>(record: &'a Record, arm: &'a Arm) -> Option<Split<'a>> {
     sound.then_some(split)
 }
 
-/// The energies of [`Split::joules_per_gib`]: each is reported only if every trial has it.
+/// The values of [`Split::joules_per_gib`]: each is reported only if every trial has it.
 fn joules(accounts: &[&Accounting], gib: f64) -> [Option<f64>; 2] {
     let of: [fn(&Accounting) -> Option<f64>; 2] = [|a| a.energy_j, |a| a.battery_j];
     of.map(|of| {
@@ -107,7 +107,8 @@ pub fn measured(record: &Record) -> Vec<(&Trial, &Accounting)> {
     of_blocks.filter_map(|t| Some((t, t.measured.accounting.as_ref()?))).collect()
 }
 
-/// The highest CPU temperature, and the trials that reached a temperature at which most CPUs begin to throttle.
+/// The highest CPU temperature, and the number of trials that reached a temperature at which most CPUs begin to
+/// throttle.
 pub struct Heat {
     /// Degrees Celsius.
     pub hottest: f64,
@@ -122,7 +123,7 @@ pub fn heat(record: &Record) -> Heat {
     Heat { hottest: degrees().fold(0.0, f64::max), trials: degrees().filter(|v| *v >= HOT).count() }
 }
 
-/// The arms whose writes went to a cache below them, which was written to the device afterwards.
+/// The arms whose writes went to a page cache that was written to the device only after the trial.
 pub fn flushed_late(record: &Record) -> Vec<&Arm> {
     let late = |id: &str| {
         record.trials.iter().any(|t| t.arm == id && t.measured.parts.contains_key(FLUSH))

@@ -1,4 +1,4 @@
-//! Which arms are compared, drawn and chosen from.
+//! Which arms are compared, shown in charts, and candidates for a choice.
 
 use cryptbench_catalog::BUILTIN;
 use cryptbench_record::{Arm, ArmRole, Record};
@@ -13,7 +13,7 @@ pub fn compared(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| !matches!(a.role, ArmRole::Plain | ArmRole::PlainAgain)).collect()
 }
 
-/// The arms whose bars and percentiles are drawn: all except the second plain arm.
+/// The arms whose bars and percentiles are shown: all except the second plain arm.
 pub fn drawn(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| a.role != ArmRole::PlainAgain).collect()
 }

@@ -6,17 +6,17 @@ use cryptbench_stats::{FAMILY_LEVEL, estimate, pairs_needed, smallest_detectable
 use crate::lookup::Lookup;
 use crate::verdict::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT};
 
-/// Number of repeats that ran, and approximate number that would decide.
+/// The number of repeats that ran, and the approximate number that would decide the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
     /// Repeats that ran.
     pub ran: u32,
-    /// Repeats that would decide; `u32::MAX` if no number would.
+    /// Number of repeats that would decide the cell; `u32::MAX` if no number would.
     pub need: u32,
 }
 
 impl Need {
-    /// Ratio of the repeats that would decide to those that ran.
+    /// Ratio of the number of repeats needed to the number that ran.
     pub fn factor(self) -> f64 {
         f64::from(self.need) / f64::from(self.ran.max(1))
     }
@@ -45,7 +45,7 @@ pub fn repeats(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Ne
     }
 }
 
-/// The number of repeats from which a difference of `mean` can be claimed at the spread seen so far.
+/// The number of repeats from which a difference of `mean` can be claimed, given the spread so far.
 fn to_claim(mean: f64, sd: f64, tests: usize, ran: u32) -> u32 {
     const MOST: u32 = 1 << 20;
     let enough = |n: u32| smallest_detectable(sd, n as usize, tests, FAMILY_LEVEL) < mean;
@@ -56,8 +56,7 @@ fn to_claim(mean: f64, sd: f64, tests: usize, ran: u32) -> u32 {
     if n >= MOST { u32::MAX } else { n }
 }
 
-/// The number of repeats that distinguishes two arms whose difference of `mean` has an interval of
-/// ±`half_width`.
+/// The number of repeats that would distinguish two arms whose mean difference has an interval of ±`half_width`.
 pub fn to_part(mean: f64, half_width: f64, ran: u32) -> Need {
     let factor = (half_width / mean).powi(2);
     let need = f64::from(ran) * factor;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cryptbench_record::{Plan, Trial, Workload};
 use cryptbench_stats::{FAMILY_LEVEL, estimate};
 
-/// How much slower or faster slices are directly after a slice of this arm.
+/// How much faster or slower slices are directly after a slice of this arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CarryOver {
     /// Workload identifier.
@@ -66,7 +66,7 @@ fn of_workload(workload: &Workload, trials: &[Trial], confidence: f64) -> Vec<Ca
     observed.into_iter().filter_map(effect).collect()
 }
 
-/// For one block: ln(speed of a slice / mean of its arm) by the preceding arm.
+/// For one block: ln(speed of a slice / mean speed of its arm), grouped by the preceding arm.
 fn of_block<'a>(trials: &[&'a Trial]) -> BTreeMap<&'a str, Vec<f64>> {
     let mut slices: Vec<(f64, &str, f64)> = Vec::new();
     for trial in trials {

@@ -1,4 +1,4 @@
-//! The roles in a run: installable systems, and the engine in this process as a floor.
+//! The roles in a run: installable systems, and the engine in this process as the lower limit of the cost.
 
 use cryptbench_record::{Arm, ArmRole, Verdict, Workload};
 
@@ -13,11 +13,11 @@ pub struct Cast<'a> {
     pub choices: Vec<&'a Arm>,
     /// The ciphers in this process, without the cost of any system.
     pub engines: Vec<&'a Arm>,
-    /// The engine that is shown together with the systems: the fastest one.
+    /// The engine shown together with the systems: the fastest one.
     pub floor: Option<&'a Arm>,
-    /// Whether that really is a floor: no system was faster anywhere.
+    /// Whether the engine really is a lower limit: no system was faster anywhere.
     pub is_floor: bool,
-    /// The systems, ordered by the share of speed that they keep.
+    /// The systems, ordered by their share of plain speed.
     pub ranking: Option<Ranking<'a>>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Cast<'a> {
         Self { choices, engines, floor, is_floor, ranking: ranking(lookup) }
     }
 
-    /// The arms whose figures are shown, the floor last: systems, or all engines if there are none.
+    /// The arms whose figures are shown: the systems with the floor last, or all engines if there are no systems.
     pub fn shown(&self) -> Vec<&'a Arm> {
         match self.choices.is_empty() {
             true => self.engines.clone(),
@@ -47,7 +47,7 @@ impl<'a> Cast<'a> {
         }
     }
 
-    /// The arms that the headline is about.
+    /// The arms that the headline describes.
     pub fn spoken(&self) -> &[&'a Arm] {
         if self.choices.is_empty() { &self.engines } else { &self.choices }
     }
@@ -57,7 +57,8 @@ impl<'a> Cast<'a> {
         self.ranking.iter().flat_map(|ranking| &ranking.rows)
     }
 
-    /// The workloads over which an arm that is not ranked has its mean: those of the ranking, otherwise its own.
+    /// The workloads for the mean of an arm that is not ranked: those of the ranking if there is one, otherwise the
+    /// arm's own.
     pub fn over(&self, lookup: &Lookup<'a>, arm: &Arm) -> Vec<&'a Workload> {
         let own = |w: &&Workload| crate::ranking::judged(lookup, w, arm);
         let all: Vec<&Workload> = match &self.ranking {
@@ -67,7 +68,8 @@ impl<'a> Cast<'a> {
         all.into_iter().filter(own).collect()
     }
 
-    /// The mean share of plain speed of an arm, over the workloads of the ranking; `None` if they are too few.
+    /// The mean share of plain speed of an arm, over the workloads of the ranking; `None` if there are too few of
+    /// them.
     pub fn mean(&self, lookup: &Lookup<'a>, arm: &Arm) -> Option<crate::ranking::Mean> {
         let over = self.over(lookup, arm);
         mean_kept(lookup, arm, &over).filter(|_| is_most(&over, lookup))

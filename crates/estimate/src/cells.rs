@@ -14,7 +14,7 @@ use crate::doubt::Compared;
 use crate::lookup::Trials;
 use crate::verdict::{Evidence, judge, log_of_loss, loss};
 
-/// Below this number of device bytes per requested byte, the data came from a cache.
+/// Below this ratio of device bytes to requested bytes, the data came from a cache.
 const CACHED_BELOW: f64 = 0.5;
 
 /// Bytes per GiB.
@@ -107,9 +107,9 @@ fn middle(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     median(&values.flatten().filter(|v| v.is_finite()).collect::<Vec<_>>())
 }
 
-/// Summed over the trials before dividing, because the machine's clock ticks are coarse.
+/// CPU time is summed over the trials before dividing, because the machine's clock ticks are coarse.
 ///
-/// Per GiB only if the workload moves bytes of files.
+/// Per GiB only if the workload transfers file data.
 fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
     let sum = |value: fn(&Trial) -> f64| trials.iter().map(|t| value(t)).sum::<f64>();
     let process = sum(|t| t.measured.cpu_process_s);
@@ -132,13 +132,13 @@ fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
     }
 }
 
-/// The sum over all trials, if each has the figure.
+/// The sum over all trials, if every trial has the figure.
 fn joules(trials: &[&Trial], of: fn(&Accounting) -> Option<f64>) -> Option<f64> {
     let all = trials.iter().map(|trial| trial.measured.accounting.as_ref().and_then(of));
     all.sum::<Option<f64>>().filter(|_| !trials.is_empty())
 }
 
-/// Fills in the estimates and verdicts of one arm; Holm corrects over its workloads.
+/// Fills in the estimates and verdicts of one arm, with Holm's correction over its workloads.
 fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]) {
     if plain_arm(record).is_none_or(|plain| plain.id == arm.id) {
         return;
@@ -158,7 +158,7 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
             continue;
         }
         if openings.contains(cell.workload.as_str()) {
-            // Plain storage has nothing to unlock, so there is no percentage of its speed.
+            // Plain storage has nothing to unlock, so there is no plain speed to compare with.
             continue;
         }
         let d = trials.log_ratios(&cell.workload, &arm.id, &baseline);

@@ -1,5 +1,5 @@
-//! From plain storage through the pass-through to the encrypted arm: the cost of each step in speed and in CPU
-//! time.
+//! The steps from plain storage through the pass-through to the encrypted arm: the cost of each step in speed and in
+//! CPU time.
 
 use cryptbench_record::{Arm, ArmRole, Trial, Workload};
 use cryptbench_stats::{Scale, Share, Waterfall, decompose};
@@ -23,7 +23,7 @@ pub struct Chain<'a> {
 pub struct Row<'a> {
     /// The workload.
     pub workload: &'a Workload,
-    /// Steps in log units of speed: the layer against plain, the cipher against the layer.
+    /// Steps in log units of speed: from plain to the layer, and from the layer to the cipher.
     pub speed: Waterfall,
     /// Steps in CPU seconds per request, if every trial has them.
     pub cpu: Option<Waterfall>,
@@ -36,13 +36,13 @@ impl Chain<'_> {
     }
 }
 
-/// The cipher's share of the whole loss, if it is known. A share is never negative or above the whole, and one
-/// whose interval is as wide as the whole is not informative.
+/// The cipher's share of the total loss, if it is known. A share is limited to the range from 0 to 1; one whose
+/// interval is as wide as that range is not informative.
 pub fn cipher_share(row: &Row<'_>) -> Option<Share> {
     row.speed.steps[1].share.filter(|s| (0.0..=1.0).contains(&s.value) && s.high - s.low < 1.0)
 }
 
-/// The chains of a record in plan order: one for each encrypted arm that names its null layer.
+/// The chains of a record in plan order: one for each encrypted arm that specifies its pass-through.
 pub fn chains<'a>(lookup: &Lookup<'a>) -> Vec<Chain<'a>> {
     let encrypted = lookup.arms().iter().filter(|arm| arm.role == ArmRole::Encrypted);
     encrypted
@@ -56,7 +56,7 @@ pub fn chains<'a>(lookup: &Lookup<'a>) -> Vec<Chain<'a>> {
         .collect()
 }
 
-/// The arm's null layer. If a record does not specify it, that of the arm's system.
+/// The arm's pass-through. If the record does not specify it, the pass-through of the arm's system.
 pub fn null_layer<'a>(lookup: &Lookup<'a>, arm: &Arm) -> Option<&'a Arm> {
     lookup.arms().iter().find(|null| null.role == ArmRole::NullLayer && is_null_layer_of(null, arm))
 }

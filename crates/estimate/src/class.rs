@@ -1,14 +1,14 @@
-//! Sizes of requests, as people distinguish them.
+//! Request sizes, as users distinguish them.
 
 use cryptbench_record::{Pattern, Workload};
 
-/// Requests up to this size, in bytes, are small: their cost per request outweighs the cost of their bytes.
+/// Requests up to this size in bytes are small: their cost per request outweighs the cost of their bytes.
 pub const SMALL: u64 = 16 << 10;
 
-/// Requests from this size on are large, bytes.
+/// Requests from this size in bytes on are large.
 pub const LARGE: u64 = 256 << 10;
 
-/// Sizes of requests, and work without requests.
+/// Request size classes, and work without requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// From [`LARGE`] on.
@@ -32,7 +32,7 @@ impl Class {
         }
     }
 
-    /// The position of requests of this class in most profiles.
+    /// The access pattern of requests of this class in most profiles.
     pub fn usual_pattern(self) -> Pattern {
         match self {
             Self::Large => Pattern::Sequential,

@@ -13,14 +13,14 @@ use crate::verdict::{Evidence, judge, log_of_loss};
 pub struct Comparison {
     /// Workload identifier.
     pub workload: String,
-    /// Speed of `arm` per speed of `baseline`, with its interval.
+    /// Speed of `arm` divided by the speed of `baseline`, with its interval.
     pub estimate: Estimate,
-    /// The verdict; `Costs` means that `arm` is the slower one.
+    /// The verdict; `Costs` means that `arm` is slower.
     pub verdict: Verdict,
 }
 
-/// Compares two arms block by block in every workload in which both have enough pairs and neither was served
-/// from a cache. Holm corrects over these workloads.
+/// Compares two arms block by block in every workload in which both have enough pairs and neither was served from a
+/// cache, with Holm's correction over these workloads.
 pub fn compare(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison> {
     let Lookup { record, cells, trials, .. } = lookup;
     let cached = |workload: &str, arm: &str| cell(cells, workload, arm).is_some_and(|c| c.cached);
@@ -58,7 +58,7 @@ pub fn compare(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison
 pub fn sound_estimate(d: &[f64], confidence: f64) -> Option<PairedEstimate> {
     let mut e = estimate(d, confidence)?;
     if !e.p_value.is_finite() {
-        // All differences are equal: no spread can be inferred, so nothing is significant.
+        // All differences are equal, so their spread is unknown and nothing is significant.
         e.p_value = 1.0;
     }
     [e.mean, e.low, e.high, e.half_width, e.hodges_lehmann]

@@ -1,6 +1,6 @@
 //! The estimators of published studies, so that their figures can be reproduced exactly.
 //!
-//! These figures are shown by name next to ours and never affect a verdict: each discards the pairing, and
+//! These figures are shown by name next to ours and never affect a verdict: all of them discard the pairing, and
 //! three of the four discard the spread within the trials.
 
 /// Arithmetic mean of all values (HD Tune's five runs, Anvil's ten).
@@ -15,14 +15,14 @@ pub fn sample_sd(values: &[f64]) -> Option<f64> {
     (values.len() >= 2).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The values without one largest and one smallest, ascending (the dd script's ten trials, of which eight
-/// count); fewer than three values are returned unchanged.
+/// The values in ascending order without one largest and one smallest (the dd script uses eight of its ten trials).
+/// Fewer than three values are not trimmed.
 pub fn trimmed(values: &[f64]) -> Vec<f64> {
     let each_side = usize::from(values.len() >= 3);
     cryptbench_stats::trimmed(values, each_side).unwrap_or_default()
 }
 
-/// Units of work per second: `amount` per mean time, not the mean of the speeds.
+/// Units of work per second: `amount` divided by the mean time, not the mean of the speeds.
 pub fn mean_speed(amount: f64, seconds: &[f64]) -> Option<f64> {
     let speed = amount / mean(seconds)?;
     speed.is_finite().then_some(speed)
@@ -38,7 +38,7 @@ pub fn best(values: &[f64]) -> Option<f64> {
     values.iter().copied().reduce(f64::max)
 }
 
-/// Difference of two speeds in percent of the larger one, without its sign (the iozone article's).
+/// Difference of two speeds in percent of the larger one, without its sign (as in the iozone article).
 pub fn percent_of_larger(a: f64, b: f64) -> Option<f64> {
     let percent = cryptbench_stats::percent_of_larger(a, b).abs();
     (percent.is_finite() && a >= 0.0 && b >= 0.0).then_some(percent)

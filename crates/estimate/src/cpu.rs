@@ -1,4 +1,4 @@
-//! Which CPU figure of a record includes the work of every arm.
+//! The CPU figure of a record that includes the work of every arm.
 
 use cryptbench_catalog::{BUILTIN, PLAIN};
 use cryptbench_record::{Cell, Record, Trial};
@@ -6,17 +6,17 @@ use cryptbench_record::{Cell, Record, Trial};
 /// The CPU figure that is comparable over all arms of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// CPU time of the measuring process: exact, and complete if the cipher runs inside it.
+    /// CPU time of the measuring process: exact, but complete only if the cipher runs inside it.
     Process,
-    /// CPU time of the measuring process, the systems' helper programs and the kernel threads, if systems work outside
-    /// this process.
+    /// CPU time of the measuring process, the systems' helper programs and the kernel threads, for systems that work
+    /// outside this process.
     Attributed,
-    /// The same work, if trials do not separate it: busy time of the machine minus its idle baseline, which
-    /// includes all activity of others.
+    /// The same work if trials do not separate it: busy time of the machine minus its idle baseline, which includes
+    /// all activity of other programs.
     Machine,
 }
 
-/// CPUs that a run could use: those of the machine, or the share granted to its container.
+/// The number of CPUs that a run could use: those of the machine, or the share granted to its container.
 pub fn processors(record: &Record) -> f64 {
     let all = f64::from(record.machine.cpus);
     record.machine.limits.cpus.map_or(all, |cpus| cpus.min(all))

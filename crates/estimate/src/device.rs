@@ -1,17 +1,17 @@
-//! Whether the bytes of a workload reached the device, or came from a cache.
+//! Whether the bytes of a workload reached the device, or were served from a cache.
 //!
 //! - Reads and writes are compared with the device's counter of their direction, and mixed workloads
 //!   with both together.
-//! - Creating small files transfers their bytes to the device (it ends with a flush), and reading transfers
-//!   them back: below half of them, the data came from a cache.
-//! - `stat`, `rename` and `delete` move no byte of a file. Their cost is work on directories, which
-//!   every user does from a warm cache too, so they are never called cached.
-//! - Opening a volume consists of deriving keys; the few sectors that it reads prove nothing.
+//! - Creating small files transfers their bytes to the device (it ends with a flush), and reading transfers them
+//!   back. If less than half of them were transferred, the data came from a cache.
+//! - `stat`, `rename` and `delete` do not transfer file data. Their cost is the work on directories, which normally
+//!   happens in a warm cache as well, so they are never reported as cached.
+//! - Opening a volume consists of key derivation; the few sectors that it reads prove nothing.
 
 use cryptbench_record::{Operation, Trial, Workload};
 
-/// Bytes transferred by the device per requested byte; `None` if it does not count, nothing was requested, or
-/// the ratio has no meaning for this workload.
+/// Bytes transferred by the device per requested byte; `None` if the device has no counters, nothing was requested,
+/// or the ratio has no meaning for this workload.
 pub fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
     let moved = trial.measured.device?;
     let bytes = match workload.operation {
@@ -23,7 +23,7 @@ pub fn device_ratio(trial: &Trial, workload: &Workload) -> Option<f64> {
     (trial.measured.bytes > 0).then(|| bytes as f64 / trial.measured.bytes as f64)
 }
 
-/// Whether CPU time per byte is meaningful: the workload moves file data.
+/// Whether CPU time per byte is meaningful: the workload transfers file data.
 pub fn moves_bytes(workload: &Workload) -> bool {
     use Operation::{Create, Mixed, Read, Write};
     matches!(workload.operation, Read | Write | Mixed | Create)

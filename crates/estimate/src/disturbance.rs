@@ -5,14 +5,14 @@ use cryptbench_record::{Accounting, Record, Trial};
 
 use crate::accounting::measured;
 
-/// Share of the time that tasks waited for a CPU or for memory from which a trial counts as disturbed. Waiting
-/// for I/O is the purpose of the trials.
+/// If tasks waited for a CPU or for memory for at least this share of the time, the trial counts as disturbed.
+/// Waiting for I/O does not count, because trials consist of it.
 pub const PRESSED: f64 = 0.10;
 
-/// CPU share of other programs from which the waiting is attributed to them.
+/// If other programs used at least this share of the CPU time, the waiting for a CPU is attributed to them.
 pub const OTHERS: f64 = 0.10;
 
-/// Steal time from which it is reported, as a share of CPU time.
+/// Steal time is reported from this share of CPU time on.
 const STOLEN: f64 = 0.01;
 
 /// Activity of the machine that is not part of the run.
@@ -27,12 +27,12 @@ pub struct Disturbance {
     pub stolen: Option<f64>,
 }
 
-/// Disturbed trials, and the share of time that the worst of them waited.
+/// Disturbed trials, and the share of the time that tasks waited in the worst of them.
 #[derive(Default)]
 pub struct Crowd {
     /// Number of disturbed trials.
     pub trials: usize,
-    /// Share of the time that the worst of them waited.
+    /// Share of the time that tasks waited in the worst of these trials.
     pub worst: f64,
 }
 
@@ -76,7 +76,7 @@ impl Crowd {
     }
 }
 
-/// CPU share of others during a trial, including those that were active before the run.
+/// CPU share of other programs during a trial, including those that were active before the run.
 fn others(record: &Record, trial: &Trial, a: &Accounting) -> f64 {
     let others = a.other_s / (trial.measured.elapsed_s * f64::from(record.machine.cpus));
     if others.is_finite() { others + record.machine.idle_baseline } else { 0.0 }

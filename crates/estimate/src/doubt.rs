@@ -1,9 +1,8 @@
-//! Differences with possible causes other than encryption: other programs, or a cache that cannot be
-//! recognised.
+//! Differences with possible causes other than encryption: other programs, or a cache that cannot be detected.
 //!
-//! Pairing removes what both trials of a pair share. It does not remove a burst of other work that lasts as
-//! long as the run and affects one trial of every pair more. Such pairs agree with each other, so their
-//! interval is narrow. So undisturbed pairs decide what may be claimed.
+//! Pairing removes what both trials of a pair share. It does not remove a burst of other work that lasts as long as
+//! the run and affects one trial of every pair more. Such pairs agree with each other, so their interval is narrow
+//! but wrong. Therefore the undisturbed pairs decide what may be claimed.
 
 use std::collections::HashSet;
 
@@ -18,7 +17,7 @@ use crate::lookup::Trials;
 pub enum Doubt {
     /// Other programs disturbed its pairs, and the undisturbed pairs show no gain.
     Disturbed,
-    /// A cache below it cannot be recognised.
+    /// A cache below it cannot be detected.
     Uncounted,
 }
 
@@ -34,9 +33,9 @@ pub(crate) struct Compared<'a> {
 impl Compared<'_> {
     /// Whether a difference of this mean may be claimed.
     ///
-    /// A gain over plain storage must be shown by undisturbed pairs, because encryption makes nothing faster.
-    /// Any other difference is kept unless they exclude it: on busy CPUs, encryption does cost more. Either of
-    /// two systems may be faster, so it does not matter which is called the baseline.
+    /// A gain over plain storage must be shown by undisturbed pairs, because encryption does not make anything
+    /// faster. Any other difference is kept unless the undisturbed pairs exclude it: on busy CPUs, encryption does
+    /// cost more. Either of two systems may be faster, so it does not matter which of them is the baseline.
     pub(crate) fn may_be_claimed(&self, mean: f64) -> bool {
         let is_gain = mean > 0.0;
         if self.is_beside_plain() {
@@ -82,7 +81,7 @@ impl Compared<'_> {
         })
     }
 
-    /// The differences of the undisturbed pairs; `None` if all are.
+    /// The differences of the undisturbed pairs; `None` if all pairs are undisturbed.
     fn undisturbed(&self) -> Option<Vec<f64>> {
         let is_of = |t: &&Trial| t.arm == self.arm || self.baseline.contains(&t.arm.as_str());
         let all = || self.trials.of_workload(self.workload).filter(is_of);
@@ -97,8 +96,8 @@ impl Compared<'_> {
     }
 }
 
-/// Whether a cache below an arm would be invisible: the disk of its target is not counted, or a program with
-/// its own cache, such as ntfs-3g, serves the file system.
+/// Whether a cache below an arm would not be detected: the disk of its target has no counters, or a program with its
+/// own cache, such as ntfs-3g, serves the file system.
 pub fn hides_caches(target: &Target, arm: &Arm) -> bool {
     let (filesystem, uncounted) = match target.places().find(|place| place.arm == arm.id) {
         Some(place) => (&place.filesystem, &place.uncounted),

@@ -1,8 +1,8 @@
 //! Estimates and verdicts, derived only from a record: numbers without words.
 //!
-//! [`cells`](cells::cells) turns raw trials into one cell per workload and arm; the other modules read the
-//! cells through a [`Lookup`](lookup::Lookup). Nothing here measures, and nothing is reported that the record
-//! does not contain.
+//! [`cells`](cells::cells) turns raw trials into one cell per workload and arm; the other modules read the cells
+//! through a [`Lookup`](lookup::Lookup). The crate does not measure anything, and reports only what the record
+//! contains.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

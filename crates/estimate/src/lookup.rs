@@ -33,8 +33,8 @@ impl<'a> Trials<'a> {
         log_ratios(self.of_workload(workload), workload, arm, baseline)
     }
 
-    /// A figure of the measured trials of each of `arms`, over the blocks in which all of them ran and have a
-    /// finite value, in block order. Arms that form one baseline get their `mean`.
+    /// A figure of the measured trials of each of `arms`, for the blocks in which all of them ran and have a finite
+    /// value, in block order. Arms that form one baseline get their `mean`.
     pub fn matched(
         &self,
         workload: &str,
@@ -65,7 +65,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// The common input of pictures and tables.
+/// The common input of charts and tables.
 pub struct Lookup<'r> {
     /// The measurements.
     pub record: &'r Record,
@@ -78,7 +78,7 @@ pub struct Lookup<'r> {
 }
 
 impl<'r> Lookup<'r> {
-    /// Judges the trials of a record.
+    /// Evaluates the trials of a record.
     pub fn of(record: &'r Record) -> Self {
         Self::with(record, cells(record))
     }
@@ -132,8 +132,8 @@ impl<'r> Lookup<'r> {
         Compared { record, trials, workload, arm, baseline }.doubt()
     }
 
-    /// Speed as a multiple of plain's of a cell that has trials: the paired estimate or, if a cache or too few pairs
-    /// rule that out, the ratio of the medians; `None` for plain itself.
+    /// For a cell with trials, its speed as a multiple of plain speed: the paired estimate or, if a cache or too few
+    /// pairs rule that out, the ratio of the medians; `None` for plain itself.
     pub fn ratio(&self, workload: &Workload, arm: &Arm) -> Option<f64> {
         let cell = self.cell(workload, arm).filter(|c| c.trials > 0)?;
         if plain_arm(self.record).is_some_and(|plain| plain.id == arm.id) {

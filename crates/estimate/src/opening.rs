@@ -10,8 +10,8 @@ use crate::lookup::Lookup;
 pub struct Opening {
     /// Median of the trials.
     pub median: f64,
-    /// Interval of the median from the order of the trials, at 95 % if there are enough of them, otherwise from
-    /// the smallest to the largest.
+    /// Lower end of the median's interval, based on the order of the trials: at 95 % if there are enough of them,
+    /// otherwise the smallest value.
     pub low: f64,
     /// See `low`.
     pub high: f64,
@@ -50,7 +50,7 @@ pub fn opening(
     })
 }
 
-/// How many of `n` ordered values are outside a 95 % interval of the median on each side: the largest k for
+/// The number of `n` ordered values that are outside a 95 % interval of the median on each side: the largest k for
 /// which a binomial (n, 1/2) count is at most k - 1 with probability at most 2.5 %.
 fn ranks_outside(n: usize) -> usize {
     let mut probability = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
@@ -63,7 +63,7 @@ fn ranks_outside(n: usize) -> usize {
         probability *= (n - k) as f64 / (k + 1) as f64;
         k += 1;
     }
-    // k values may be outside; the interval begins at the k-th, counted from one.
+    // k values may be outside, so the interval begins at the k-th, counted from one.
     k.saturating_sub(1)
 }
 

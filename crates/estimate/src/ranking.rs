@@ -1,5 +1,5 @@
-//! Which system is fastest relative to plain, over the workloads in which all can be compared. The engine in
-//! this process is not ranked, because it cannot be installed.
+//! The system that is fastest relative to plain, over the workloads in which all systems can be compared. The engine
+//! in this process is not ranked, because it cannot be installed.
 
 use cryptbench_record::{Arm, Operation, Workload};
 use cryptbench_stats::half_width;
@@ -12,7 +12,7 @@ use cryptbench_catalog::Presentation;
 
 /// The arms, ordered by their share of plain speed.
 pub struct Ranking<'a> {
-    /// Workloads in which every ranked arm was compared.
+    /// The workloads in which all ranked arms were compared.
     pub over: Vec<&'a Workload>,
     /// The fastest first.
     pub rows: Vec<Ranked<'a>>,
@@ -24,16 +24,16 @@ pub struct Ranking<'a> {
     pub failed: Vec<&'a Arm>,
 }
 
-/// One arm of a ranking; shares of plain speed, geometric means over workloads.
+/// One arm of a ranking. Its shares of plain speed are geometric means over workloads.
 pub struct Ranked<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// From 1; an arm without a proven difference from the first one of the rank above it shares that rank. The
-    /// last arm of one rank and the first of the next may also differ without proof.
+    /// The rank, from 1. An arm without a proven difference from the first arm of the rank above it shares that rank.
+    /// The last arm of one rank and the first of the next may not differ significantly either.
     pub place: usize,
     /// The share over all workloads of the ranking.
     pub all: Mean,
-    /// The share over the workloads that read; `None` if there are none.
+    /// The share over the workloads that read; `None` if there are no such workloads.
     pub reads: Option<f64>,
     /// Over the workloads that write.
     pub writes: Option<f64>,
@@ -58,7 +58,7 @@ struct Logs {
 }
 
 impl Ranking<'_> {
-    /// Whether it adds anything to the table of workloads.
+    /// Whether the ranking adds anything to the table of workloads.
     pub fn is_telling(&self) -> bool {
         self.rows.len() + self.left_out.len() + self.cached.len() + self.failed.len() > 2
     }
@@ -72,7 +72,7 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     let choices = lookup.arms().iter().filter(|a| is_choice(a));
     let (failed, sound): (Vec<&Arm>, Vec<&Arm>) =
         choices.partition(|arm| is_unsound(lookup.record, arm));
-    // A cache that also served plain storage is a property of the workload.
+    // A workload for which even plain storage was served from a cache does not count as cached.
     let plain_cached = |w: &Workload| lookup.plain(w).is_none_or(|c| c.cached);
     let answered = |arm: &&Arm| {
         let cached = |w: &Workload| lookup.cell(w, arm).is_some_and(|c| c.cached);
@@ -115,7 +115,7 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     any.then_some(Ranking { over, rows, left_out, cached, failed })
 }
 
-/// Whether the arm has an estimate in this workload, without a cache and without another reason for a gain.
+/// Whether the arm has an estimate in this workload, without a cache and without another cause of a gain.
 pub fn judged(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> bool {
     lookup.cell(workload, arm).is_some_and(|c| !c.cached && c.kept.is_some())
         && lookup.doubt(workload, arm).is_none()
@@ -134,14 +134,14 @@ pub fn is_mostly_decided(lookup: &Lookup<'_>, arm: &Arm) -> bool {
     is_most(&lookup.workloads().iter().filter(decided).collect::<Vec<_>>(), lookup)
 }
 
-/// The share of plain speed that an arm keeps over those workloads, with its interval.
+/// An arm's share of plain speed over these workloads, with its interval.
 pub fn mean_kept(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> Option<Mean> {
     let mean = mean_of(lookup, arm, over, None)?;
     let spread = spread(lookup, arm, over);
     Some(Mean { ratio: mean.exp(), low: (mean - spread).exp(), high: (mean + spread).exp() })
 }
 
-/// Mean log share of plain speed over those workloads that do `operation`, or all.
+/// Mean log share of plain speed over the workloads with this operation, or over all of them.
 fn mean_of(
     lookup: &Lookup<'_>,
     arm: &Arm,
@@ -156,8 +156,8 @@ fn mean_of(
     cryptbench_stats::mean(&logs)
 }
 
-/// Half-width of the mean's interval in log units: the half-widths of the workloads, which are independent,
-/// added in quadrature.
+/// Half-width of the mean's interval in log units: the half-widths of the workloads, which are independent, are added
+/// in quadrature.
 fn spread(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> f64 {
     let each = over.iter().filter_map(|w| {
         let kept = lookup.cell(w, arm)?.kept?;
@@ -171,13 +171,13 @@ pub fn quadrature(half_widths: impl Iterator<Item = f64>, n: usize) -> f64 {
     half_widths.map(|h| h * h).sum::<f64>().sqrt() / n.max(1) as f64
 }
 
-/// Whether two arms, compared block by block, show no difference in the mean over the workloads. Too few pairs show
-/// nothing.
+/// Whether two arms, compared block by block, show no difference in the mean over the workloads. With too few pairs,
+/// no difference counts as shown.
 pub fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> bool {
     between(lookup, arm, other, over).is_none_or(|mean| (mean.low..=mean.high).contains(&1.0))
 }
 
-/// The speed of `arm` per speed of `other` in the mean over the workloads, compared block by block; `None` if one of
+/// The speed of `arm` relative to `other` as the mean over the workloads, compared block by block; `None` if one of
 /// them has too few pairs.
 pub fn between(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> Option<Mean> {
     let confidence = lookup.record.plan.confidence;

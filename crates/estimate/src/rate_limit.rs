@@ -1,4 +1,4 @@
-//! A disk whose requests or bytes per second are limited, as in clouds: detected from plain storage only.
+//! A disk with a limit on requests or bytes per second, as in clouds: detected from plain storage only.
 
 use cryptbench_record::{Operation, Trial, Workload};
 use cryptbench_stats::median;
@@ -11,13 +11,13 @@ use crate::lookup::Lookup;
 /// and write at different rates, and vary more.
 const ALIKE: f64 = 0.02;
 
-/// Queue depth from which no disk without a limit reads and writes small requests at the same rate.
+/// From this queue depth on, a disk without a limit does not read and write small requests at the same rate.
 const DEEP: u32 = 8;
 
-/// A queue deeper by this factor makes large requests faster, unless something limits them.
+/// An increase of the queue depth by this factor speeds up large requests, unless something limits them.
 const DEEPER: u32 = 4;
 
-/// Minimum number of trials for judging how much a rate varies.
+/// Minimum number of trials needed to judge the variation of a rate.
 const FEWEST_TRIALS: usize = 3;
 
 /// A limit.
@@ -42,7 +42,7 @@ pub fn limits(lookup: &Lookup<'_>) -> Vec<Limit> {
     }
     let small = |w: &&Workload| Class::of(w) == Class::Small && w.in_flight() >= DEEP;
     let requests = common(lookup, &small, &Trial::iops).map(Limit::Requests);
-    // A spinning disk without a limit reads and writes sequentially at the same rate, whatever the queue depth.
+    // A hard disk without a limit reads and writes sequentially at the same rate, whatever the queue depth.
     let rotates = target.device.as_ref().is_none_or(|device| device.rotational);
     let large = |w: &&Workload| Class::of(w) == Class::Large;
     let depths = || lookup.workloads().iter().filter(large).map(Workload::in_flight);
@@ -55,7 +55,7 @@ pub fn limits(lookup: &Lookup<'_>) -> Vec<Limit> {
     requests.into_iter().chain(bytes).collect()
 }
 
-/// The rate that plain storage has in all of these workloads, reading and writing, without varying.
+/// The rate of plain storage if it is the same in all of these workloads, reading and writing, and does not vary.
 fn common(
     lookup: &Lookup<'_>,
     which: &dyn Fn(&&Workload) -> bool,
@@ -83,7 +83,7 @@ fn common(
     (high <= low * (1.0 + ALIKE)).then(|| median(&rates)).flatten()
 }
 
-/// The median of rates that hardly vary.
+/// The median of the rates, if they hardly vary.
 fn steady(rates: &[f64]) -> Option<f64> {
     let middle = median(rates).filter(|_| rates.len() >= FEWEST_TRIALS)?;
     let off = median(&rates.iter().map(|rate| (rate - middle).abs()).collect::<Vec<_>>())?;

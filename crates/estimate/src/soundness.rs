@@ -3,7 +3,7 @@
 use cryptbench_catalog::find;
 use cryptbench_record::{Arm, ArmRole, Randomness, ReadBack, Record};
 
-/// Whether an encrypted arm was shown to store plaintext or non-random data, or to lose data. Such an arm must not be
+/// Whether an encrypted arm was found to store plaintext or non-random data, or to lose data. Such an arm must not be
 /// chosen, however fast it is. Arms that could not be checked do not count.
 pub fn is_unsound(record: &Record, arm: &Arm) -> bool {
     let evidence = record.evidence.iter().find(|e| e.arm == arm.id);

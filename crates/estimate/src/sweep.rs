@@ -1,4 +1,4 @@
-//! The extra time of a request over block sizes: a + b · size, arm by arm.
+//! The extra time per request as a function of the block size: a + b · size, arm by arm.
 
 use cryptbench_record::{Arm, ArmRole, Workload};
 use cryptbench_stats::cost_model::fit;
@@ -9,18 +9,18 @@ use crate::lookup::{Lookup, mean};
 use crate::series::{series_name, series_of};
 use crate::soundness::is_unsound;
 
-/// Minimum number of block sizes of a sweep: two points are always on a line.
+/// Minimum number of block sizes in a sweep: a line always fits two points.
 const FEWEST_SIZES: usize = 4;
 
-/// The line counts as fitting up to this relative deviation at the worst size, whatever the noise.
+/// The line describes the measurements if it deviates by at most this share at the worst size, whatever the noise.
 const WORST_DESCRIBED: f64 = 0.25;
 
-/// Up to this value the residuals may be noise: squared residuals in standard errors, per degree of freedom.
+/// Up to this value, the residuals may be noise: sum of squared standardised residuals per degree of freedom.
 const MISFIT_DESCRIBED: f64 = 3.0;
 
 /// One kind of work over several block sizes.
 pub struct Sweep<'a> {
-    /// Whether there are sweeps over files of other sizes as well.
+    /// Whether there are also sweeps over files of other sizes, so that the file size must be stated.
     pub file_is_told: bool,
     /// The workloads, from the smallest block size to the largest.
     pub workloads: Vec<&'a Workload>,
@@ -43,20 +43,20 @@ pub struct Added<'a> {
 pub struct End {
     /// Bytes per request.
     pub bytes: u64,
-    /// Seconds of a plain request: from one completion to the next.
+    /// Seconds between completions of plain requests.
     pub plain_s: f64,
     /// Mean extra seconds of the arm, as measured.
     pub extra_s: f64,
 }
 
-/// The arm to describe, if there are several: the one that adds most to the smallest requests.
+/// The arm to describe, if there are several: the one that adds the most to the smallest requests.
 pub fn most_added<'b, 'a: 'b>(
     arms: impl IntoIterator<Item = &'b Added<'a>>,
 ) -> Option<&'b Added<'a>> {
     arms.into_iter().max_by(|a, b| a.ends[0].extra_s.total_cmp(&b.ends[0].extra_s))
 }
 
-/// The sweeps of a record, those over most block sizes first.
+/// The sweeps of a record, those with the most block sizes first.
 pub fn sweeps<'a>(lookup: &Lookup<'a>) -> Vec<Sweep<'a>> {
     let mut found: Vec<Sweep<'a>> = Vec::new();
     for workload in lookup.workloads() {

@@ -1,44 +1,45 @@
 //! The rules by which an estimate becomes a verdict.
 //!
-//! A large p-value never becomes "no cost": the claim that two arms are alike requires an equivalence test
-//! (two one-sided tests, Schuirmann 1987) or a difference that the noise floor covers.
+//! A large p-value never results in "no cost": the claim that two arms are equally fast requires an equivalence test
+//! (two one-sided tests, Schuirmann 1987) or a difference below the noise floor.
 
 use cryptbench_record::{Plan, Verdict};
 use cryptbench_stats::{
     FAMILY_LEVEL, PairedEstimate, equivalent_within, pairs_needed, smallest_detectable,
 };
 
-/// Above this margin, "same" reflects the noise of the disk more than encryption.
+/// With a margin above this, "same" says more about the noise of the disk than about encryption.
 pub const TELLING_MARGIN_PERCENT: f64 = 10.0;
 
-/// If losses up to this margin cannot be detected, the run is not informative.
+/// If even losses up to this margin cannot be detected, the run is not informative.
 pub const HOPELESS_PERCENT: f64 = 30.0;
 
-/// The basis of one verdict; everything in the log domain, d = ln(E/P) per block.
+/// The basis of one verdict. All values are in the log domain, d = ln(E/P) per block.
 pub struct Evidence<'a> {
     /// The differences, one per pair.
     pub d: &'a [f64],
     /// Their estimate.
     pub estimate: &'a PairedEstimate,
-    /// p-value of "no difference", corrected for the number of workloads.
+    /// p-value for "no difference", corrected for the number of workloads.
     pub p_holm: f64,
-    /// Number of workloads that it was corrected for.
+    /// Number of workloads for which it was corrected.
     pub tests: usize,
     /// Noise of the mean of the workload, 0 if it is unknown.
     pub noise: f64,
-    /// Whether a difference may be attributed to the arm (see [`doubt`](crate::doubt)).
+    /// Whether the difference may be attributed to the arm (see [`doubt`](crate::doubt)).
     pub claimable: bool,
 }
 
 /// Judges one cell; the first rule that applies decides.
 ///
-/// 1. Slower (faster) than plain after Holm, by more than the noise of the mean, and claimable: costs (gains).
-/// 2. Equivalent within the difference to detect.
-/// 3. Slower (faster) by its own interval, without Holm: likely costs (likely gains). So a verdict never
-///    contradicts its interval.
-/// 4. Known at least as precisely as that, or about as precisely as plain itself: within noise, with the
-///    difference that would have been detected.
-/// 5. Otherwise inconclusive, with the pairs that rule 4 needs.
+/// 1. Slower (faster) than plain after Holm's correction, by more than the noise of the mean, and claimable: costs
+///    (gains).
+/// 2. Equivalent within the minimum difference to detect.
+/// 3. Slower (faster) by its own interval, without Holm's correction: likely costs (likely gains). A verdict
+///    therefore never contradicts its interval.
+/// 4. At least as precise as the minimum difference, or about as precise as plain storage itself: within noise, with
+///    the difference that would have been detected.
+/// 5. Otherwise inconclusive, with the number of pairs that rule 4 requires.
 pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
     let Evidence { d, estimate, p_holm, tests, noise, claimable } = *evidence;
     let target = plan.margin().max(0.0).ln_1p();
@@ -65,13 +66,12 @@ pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
     Verdict::Inconclusive { more_pairs: pairs_to_settle(estimate, target, plan.confidence) }
 }
 
-/// An interval up to this many times the noise of the mean is still that of plain storage. With 6
-/// pairs that differ by the same amount in either direction, the t interval is 2.8 times their
-/// noise, so plain against plain never exceeds this.
+/// An interval of up to this many times the noise of the mean counts as the noise of plain storage. With 6 pairs that
+/// differ by the same amount in either direction, the t interval is 2.8 times their noise, so plain compared with
+/// itself never exceeds this.
 pub const ABOUT_THE_SAME: f64 = 3.0;
 
-/// Whether a verdict decides between faster and slower than plain, or states that a loss would have
-/// been detected.
+/// Whether a verdict decides between faster and slower than plain, or states that a loss would have been detected.
 pub fn is_decided(verdict: &Verdict) -> bool {
     match verdict {
         Verdict::Costs { .. } | Verdict::Gains { .. } | Verdict::Equivalent { .. } => true,
@@ -90,10 +90,10 @@ pub fn is_open(verdict: &Verdict) -> bool {
     !is_decided(verdict) && !matches!(verdict, Verdict::Cached | Verdict::TooFewPairs)
 }
 
-/// The loss of speed that corresponds to a distance in the log domain, a fraction below 1.
+/// The loss of speed that corresponds to a distance in the log domain, as a fraction below 1.
 ///
-/// Noise is expressed as a loss, like costs: a disk whose trials differ by a factor of two has a noise
-/// of 50 %, and no noise exceeds 100 %.
+/// Noise is expressed as a loss, as costs are: a disk whose trials differ by a factor of two has a noise of 50 %, and
+/// noise never exceeds 100 %.
 pub fn loss(log: f64) -> f64 {
     -(-log).exp_m1()
 }
@@ -103,8 +103,8 @@ pub fn log_of_loss(loss: f64) -> f64 {
     -(-loss).ln_1p()
 }
 
-/// Total number of pairs with which the half-width would reach `precision`, at the spread seen so
-/// far. Always more than there are now.
+/// Total number of pairs with which the half-width would reach `precision`, given the spread so far. Always more than
+/// the present number.
 fn pairs_to_settle(estimate: &PairedEstimate, precision: f64, confidence: f64) -> u32 {
     let seen = u32::try_from(estimate.pairs).unwrap_or(u32::MAX);
     pairs_needed(estimate.sd, precision, confidence).max(seen.saturating_add(1))

@@ -1,5 +1,4 @@
-//! The position of a byte on the discs: its zone, its angle on the track, and the time until the head reaches
-//! it.
+//! The position of a byte on the platters: its zone, its angle on the track, and the time until the head reaches it.
 
 use super::per_second;
 use crate::draw::unit;
@@ -17,12 +16,12 @@ pub(super) struct Geometry {
     track_to_track: f64,
     average: f64,
     full: f64,
-    /// The angle of the discs at time 0, in rotations.
+    /// The angle of the platters at time 0, in rotations.
     phase: f64,
 }
 
-/// A head that is late by less than this many rotations has not missed its sector, because time has no finer
-/// resolution here.
+/// A head that is late by less than this many rotations has not missed its sector, because the calculation of time is
+/// not more exact.
 const TOLERANCE: f64 = 1e-6;
 
 impl Geometry {
@@ -49,12 +48,12 @@ impl Geometry {
         (self.turns(offset as f64 + bytes as f64) - self.turns(offset as f64)) * self.turn
     }
 
-    /// Bytes that pass the head in `seconds` from `offset` on.
+    /// Number of bytes that pass the head in `seconds`, starting at `offset`.
     pub(super) fn bytes_in(&self, offset: u64, seconds: f64) -> u64 {
         (self.rate(offset as f64) * seconds) as u64
     }
 
-    /// Rotations of the discs while all bytes up to `offset` pass the head: the integral of 1/(rate · rotation).
+    /// Rotations of the platters while all bytes up to `offset` pass the head: the integral of 1/(rate · rotation).
     fn turns(&self, offset: f64) -> f64 {
         let slope = (self.inner - self.outer) / self.capacity;
         if slope.abs() * self.capacity < 1.0 {
@@ -69,9 +68,9 @@ impl Geometry {
         if wait > 1.0 - TOLERANCE { 0.0 } else { wait * self.turn }
     }
 
-    /// Seconds to move from one track to another. They grow with the square root of the distance up to a third
-    /// of the stroke, which is the mean distance of random positions, and in proportion to it beyond (Ruemmler
-    /// and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
+    /// Seconds to move from one track to another. Up to a third of the stroke, which is the mean distance of random
+    /// positions, they grow with the square root of the distance; beyond that, in proportion to it (Ruemmler and
+    /// Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
     pub(super) fn seek_s(&self, from: u64, to: u64) -> f64 {
         let distance = (to as f64 - from as f64).abs() / self.capacity;
         let third = 1.0 / 3.0;

@@ -1,12 +1,12 @@
-//! The flash of a hybrid disc: it stores data that random reads request repeatedly, and answers
-//! further reads of it.
+//! The flash of a hybrid drive: it stores data that is read repeatedly at random offsets, and serves further reads of
+//! it.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::model::{Hybrid, MIB};
 
-/// Maximum number of granules in the table of counts. Beyond it, the counts of all granules that are not kept
-/// start again at 0.
+/// Maximum number of granules in the table of counts. If it is exceeded, the counts of all granules that are not kept
+/// are reset to 0.
 const COUNTED: usize = 1 << 20;
 
 /// State of the flash.
@@ -24,8 +24,8 @@ impl HybridState {
         Self { of, reads: HashMap::new(), kept: VecDeque::new() }
     }
 
-    /// When the flash has the data of a read that arrives at `now`. If it does not hold the data,
-    /// it counts the read and returns `None`.
+    /// When the flash has the data for a read that arrives at `now`. If it does not store the data, counts the read
+    /// and returns `None`.
     pub(super) fn read(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
         let granule = self.of.granule_bytes;
         let granules = offset / granule..(offset + bytes).div_ceil(granule);

@@ -1,5 +1,5 @@
-//! A disc: a head with a position, a look-ahead buffer, a write cache that drains at the mechanical
-//! rate, and optionally flash.
+//! A hard disk: a head with a position, a look-ahead buffer, a write cache that drains at the mechanical rate, and
+//! optionally flash.
 
 mod geometry;
 mod hybrid;
@@ -31,12 +31,12 @@ pub(crate) struct DiscState {
     pending: Pending,
 }
 
-/// The data that the disc reads ahead after a read.
+/// The data that the drive reads ahead after a read.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
     /// The first byte still in the buffer.
     start: u64,
-    /// End of the data that the disc had read ahead at time `at`.
+    /// End of the data that the drive had read ahead at time `at`.
     frontier: u64,
     at: f64,
     /// End of the data that the host has requested.
@@ -58,7 +58,7 @@ impl DiscState {
         }
     }
 
-    /// When the data of a read is in the drive's memory.
+    /// When the data for a read is in the drive's memory.
     pub(crate) fn read(&mut self, request: &Request, slot: &Slot) -> f64 {
         let (offset, bytes) = (request.offset, request.bytes);
         self.drain_until(slot.begun);
@@ -95,7 +95,7 @@ impl DiscState {
         if ahead.streaming {
             let gone = self.geometry.bytes_in(ahead.frontier, (now - ahead.at).max(0.0));
             let frontier = (ahead.frontier + gone).min(ahead.consumed + room).max(ahead.frontier);
-            // The data requested last may still be in transfer.
+            // The most recently requested data may still be in transfer.
             (ahead.frontier, ahead.at) = (frontier, ahead.at.max(now));
         }
         ahead.start = ahead.start.max(ahead.frontier.saturating_sub(2 * room));
@@ -153,7 +153,7 @@ impl DiscState {
         accepted
     }
 
-    /// When everything is on the disc.
+    /// When all data is on the disc.
     pub(crate) fn flush(&mut self, now: f64) -> f64 {
         while !self.pending.is_empty() {
             self.drain_one();
@@ -193,8 +193,7 @@ impl DiscState {
         (self.head, self.free_at) = (head, at);
     }
 
-    /// When the head is over `offset`, if it starts at `begin` with `queued` requests to choose
-    /// from.
+    /// When the head is over `offset`, if it starts at time `begin` and the drive can choose from `queued` requests.
     fn position(&self, offset: u64, begin: f64, queued: usize) -> f64 {
         if offset == self.head {
             return begin + self.geometry.wait_s(offset, begin);

@@ -1,4 +1,4 @@
-//! The contents of a disc's write cache: runs of bytes in order of arrival, with neighbours joined.
+//! The contents of a disc's write cache: runs of bytes in order of arrival, with adjacent runs joined.
 
 use std::collections::VecDeque;
 
@@ -35,8 +35,7 @@ impl Pending {
         self.runs.push_back(Run { offset, bytes, since: now });
     }
 
-    /// Removes up to `most` bytes: of a run that begins under the head, otherwise of the oldest
-    /// run.
+    /// Removes up to `most` bytes: from a run that begins under the head, otherwise from the oldest run.
     pub(super) fn take(&mut self, head: u64, most: u64) -> Option<Run> {
         let index = self.runs.iter().position(|run| run.offset == head).unwrap_or(0);
         let run = self.runs.get_mut(index)?;
