@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Anonymous memory from the kernel: zeroed, aligned to huge pages, and resident only where it was
-/// touched.
+/// Anonymous memory from the kernel: zeroed, aligned to huge pages, and resident only where it has been accessed.
 ///
-/// The block layer treats a physically contiguous request as one segment. Scattered small pages cause up to 256
-/// segments, and disks limit the number of segments in flight.
+/// The block layer treats a physically contiguous request as one segment. A request on scattered small pages has up
+/// to 256 segments, and disks limit the number of segments in flight.
 pub(crate) struct Arena {
     /// Start of the mapping.
     base: NonNull<u8>,
@@ -20,8 +19,8 @@ pub(crate) struct Arena {
     leaks: AtomicBool,
 }
 
-// SAFETY: plain memory. Users that share an arena access it only through pointers, and agree which part belongs
-// to which user.
+// SAFETY: plain memory. Threads that share an arena access it only through pointers, and agree on the part that each
+// of them may use.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -32,12 +31,12 @@ impl Arena {
         let reserved = len.next_multiple_of(huge) + huge;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: a new mapping at an address that the kernel chooses touches no other memory.
+        // SAFETY: a new mapping at an address that the kernel chooses does not affect other memory.
         let base = unsafe { mmap_anonymous(std::ptr::null_mut(), reserved, protection, flags) }?;
         let base = NonNull::new(base.cast::<u8>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
         // SAFETY: the offset is less than one huge page, and the mapping is longer than that.
         let start = unsafe { base.add(base.align_offset(huge)) };
-        // SAFETY: the range is in this mapping, and the advice changes no content; the kernel may refuse it.
+        // SAFETY: the range is in this mapping, and the advice does not change the content; the kernel may refuse it.
         let _ = unsafe {
             madvise(start.as_ptr().cast(), len.next_multiple_of(huge), Advice::LinuxHugepage)
         };
@@ -49,7 +48,7 @@ impl Arena {
         self.part(0, self.len)
     }
 
-    /// `len` bytes from `at` on. The kernel may write to other parts at the same time.
+    /// `len` bytes from offset `at`. The kernel may write to other parts at the same time.
     pub(crate) fn part(&mut self, at: usize, len: usize) -> &mut [u8] {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");
         // SAFETY: the bytes are in the mapping, as checked above, and are initialised; `&mut self` excludes
@@ -61,7 +60,7 @@ impl Arena {
         self.len
     }
 
-    /// Address of `len` bytes from `at` on, for those who share the arena.
+    /// Address of `len` bytes from offset `at`, for other users of the arena.
     pub(crate) fn at(&self, at: usize, len: usize) -> *mut u8 {
         assert!(at <= self.len && len <= self.len - at, "a part of the arena");
         // SAFETY: the bytes are in the mapping, as checked above.

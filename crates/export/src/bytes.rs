@@ -1,4 +1,4 @@
-//! Access to any byte range of a block device, for clients that ignore its sectors.
+//! Access to arbitrary byte ranges of a block device, for clients that ignore its sectors.
 
 use std::io;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use rustix::io::Errno;
 use crate::stop::Stop;
 use crate::stripes::{Hold, Stripes};
 
-/// A device that accepts requests at any byte.
+/// A device that accepts requests at any byte offset.
 ///
-/// A partly covered sector is read, changed and written back while no other request writes there,
-/// so that concurrent writes to parts of one sector are all kept.
+/// A partly covered sector is read, changed and written back while no other request writes there, so that no
+/// concurrent write to another part of the sector is lost.
 pub(crate) struct Bytes {
     device: Arc<dyn BlockDevice>,
     stripes: Stripes,
@@ -38,13 +38,13 @@ impl Bytes {
         self.device.size()
     }
 
-    /// Whether a request covers whole sectors, so that it needs no read first.
+    /// Whether a request covers whole sectors, so that nothing need be read first.
     pub(crate) fn is_whole(&self, offset: u64, len: usize) -> bool {
         let mask = self.device.sector() as u64 - 1;
         (offset | len as u64) & mask == 0
     }
 
-    /// The part of a request of `len` bytes at `offset` that is on the device.
+    /// The length of the part of a request of `len` bytes at `offset` that is on the device.
     pub(crate) fn clip(&self, offset: u64, len: usize) -> usize {
         let left = self.size().saturating_sub(offset);
         usize::try_from(left).map_or(len, |left| left.min(len))
@@ -82,9 +82,9 @@ impl Bytes {
         self.replace(&range, offset, data)
     }
 
-    /// Flushes earlier writes to stable storage. After one failure all later flushes fail too: the
-    /// operating system reports lost writes only once (`errseq_t` in the kernel's lib/errseq.c),
-    /// and they may belong to any client.
+    /// Flushes earlier writes to stable storage. After one failure all later flushes fail as well, because the
+    /// operating system reports lost writes only once (`errseq_t` in the kernel's lib/errseq.c), and the lost data
+    /// may belong to any client.
     pub(crate) fn flush(&self) -> io::Result<()> {
         if self.flush_failed() {
             return Err(io::Error::other("an earlier flush has failed"));
@@ -97,13 +97,13 @@ impl Bytes {
         self.flush_failed.load(Ordering::Acquire)
     }
 
-    /// Makes all later flushes fail; for callers that flush the device themselves.
+    /// Makes all later flushes fail. For callers that flush the device themselves.
     pub(crate) fn note_failed_flush(&self) {
         self.flush_failed.store(true, Ordering::Release);
     }
 
-    /// Writes zeros over any range of bytes; uses [`BlockDevice::discard`] if discarding leaves
-    /// zeros. Fails soon after `stop` is raised, because the range can be the whole device.
+    /// Writes zeros to any byte range. Uses [`BlockDevice::discard`] if discarded ranges read as zeros. Fails soon
+    /// after `stop` is raised, because the range can be the whole device.
     pub(crate) fn zero(
         &self,
         offset: u64,
@@ -160,7 +160,7 @@ impl Bytes {
         Ok(())
     }
 
-    /// Reads the sectors at both ends of `range`, overlays `data` and writes everything.
+    /// Reads the sectors at both ends of `range`, inserts `data` and writes the whole range.
     fn replace(&self, range: &Range<u64>, offset: u64, data: &[u8]) -> io::Result<()> {
         let sector = self.device.sector();
         let mut whole = AlignedBuf::zeroed((range.end - range.start) as usize);
@@ -174,7 +174,7 @@ impl Bytes {
         self.device.write_scratch(range.start, &mut whole)
     }
 
-    /// The whole sectors that contain a range.
+    /// The byte range of the whole sectors that contain a range.
     fn around(&self, offset: u64, len: usize) -> Range<u64> {
         let sector = self.device.sector() as u64;
         offset - offset % sector..(offset + len as u64).next_multiple_of(sector)

@@ -1,4 +1,4 @@
-//! Error numbers of system calls, and the one that clients get for an I/O error of the storage.
+//! Error numbers of system calls, and the error number for clients if the storage returns an I/O error.
 
 use std::io;
 
@@ -12,12 +12,11 @@ impl ExportError {
     }
 }
 
-/// The error number for a client: the storage's own if programs expect it from a disk, otherwise
-/// `EIO`.
+/// The error number for a client: that of the storage if programs expect it from a disk, otherwise `EIO`.
 pub(crate) fn errno(error: &io::Error) -> Errno {
     if let Some(raw) = error.raw_os_error() {
-        // The kernel reserves numbers above 511 for itself (include/linux/errno.h). After one ENOSYS the kernel
-        // never sends that operation again and treats it as successful, including fsync.
+        // The kernel reserves numbers above 511 for itself (include/linux/errno.h). ENOSYS is excluded, because after
+        // one the kernel never sends that operation again and treats it as successful, including fsync.
         let told = (1..512).contains(&raw) && raw != Errno::NOSYS.raw_os_error();
         return if told { Errno::from_raw_os_error(raw) } else { Errno::IO };
     }

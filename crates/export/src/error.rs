@@ -1,4 +1,4 @@
-//! The errors of serving a device, and how clients see an I/O error.
+//! The errors of serving a device, and their presentation to clients.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub enum ExportError {
         /// The operating system's message.
         reason: String,
     },
-    /// The kernel's FUSE protocol has an unsupported version.
+    /// The kernel's FUSE protocol version is not supported.
     #[error(
         "the kernel's FUSE protocol is {major}.{minor}; the oldest supported is 7.31 (Linux 5.4)"
     )]

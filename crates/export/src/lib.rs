@@ -1,6 +1,5 @@
-//! Serves a [`BlockDevice`](cryptbench_blockdev::BlockDevice) to other programs: as the only file
-//! of a FUSE mount, which a loop device or a virtual machine can use, and over NBD on a unix
-//! socket.
+//! Serves a [`BlockDevice`](cryptbench_blockdev::BlockDevice) to other programs: as the only file of a FUSE mount,
+//! which a loop device or a virtual machine can use, and over NBD on a Unix socket.
 //!
 //! ```no_run
 //! use cryptbench_blockdev::MemoryDevice;
@@ -46,11 +45,11 @@ pub use rings::Prepared;
 #[cfg(target_os = "linux")]
 pub use stats::Stats;
 
-/// Name prefixes of the threads that serve a device in this process, which allow their CPU time to
-/// be separated from that of other threads.
+/// Name prefixes of the threads that serve a device in this process, by which their CPU time is separated from that
+/// of other threads.
 pub const SERVING: [&str; 3] = ["fuse-", "nbd", "export"];
 
-/// Why nothing is served on Windows.
+/// The error on Windows, where nothing can be served.
 #[cfg(windows)]
 pub fn not_here() -> ExportError {
     ExportError::Option(

@@ -1,4 +1,4 @@
-//! The device that a server serves, however requests arrive.
+//! The device that a server serves, independently of the transport.
 
 use rustix::io::Errno;
 
@@ -20,7 +20,7 @@ impl Served {
         Self { bytes, counters: Counters::default(), read_only }
     }
 
-    /// Reads into `buf` as many bytes as the device has at `offset`.
+    /// Reads into `buf`, up to the end of the device.
     pub(crate) fn read(&self, offset: u64, buf: &mut [u8]) -> Result<usize, Errno> {
         let len = self.bytes.clip(offset, buf.len());
         self.counters.read(len);
@@ -28,7 +28,7 @@ impl Served {
         Ok(len)
     }
 
-    /// Number of bytes of a write that will be stored: those within the device, as on a disk.
+    /// Number of bytes of a write that will be stored: those within the device.
     pub(crate) fn admit_write(&self, offset: u64, len: usize) -> Result<usize, Errno> {
         if self.read_only {
             return Err(Errno::ROFS);
@@ -57,8 +57,8 @@ impl Served {
         Ok(0)
     }
 
-    /// Makes a range read as zeros, by discarding it if that produces zeros and `may_discard` is set. Returns
-    /// soon after `stop` is raised.
+    /// Makes a range read as zeros, by discarding it if `may_discard` is set and discarded ranges read as zeros.
+    /// Returns soon after `stop` is raised.
     pub(crate) fn zero(
         &self,
         offset: u64,
@@ -76,7 +76,7 @@ impl Served {
         Ok(0)
     }
 
-    /// Counts an error of the device and returns the client's error number.
+    /// Counts an error of the device, and returns the error number for the client.
     pub(crate) fn failed(&self, error: &std::io::Error) -> Errno {
         self.counters.error();
         errno(error)

@@ -1,16 +1,16 @@
-//! Locks on byte ranges of a device. They ensure that a read-modify-write of a sector loses no data that
-//! another request writes at the same time.
+//! Locks on byte ranges of a device. They ensure that a read-modify-write of a sector does not lose data that another
+//! request writes at the same time.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes under one lock, as a power of two; the size equals that of the largest request.
+/// Number of bytes under one lock, as a power of two.
 const STRIPE: u32 = 20;
 
 /// The kind of a hold on a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// Shared by any number of writes of whole sectors: each replaces everything that it touches.
+    /// Shared by any number of writes of whole sectors: each replaces all sectors in its range.
     Shared,
     /// Held by a single request that reads a sector and writes it back.
     Exclusive,
@@ -18,8 +18,8 @@ pub(crate) enum Hold {
 
 /// 64 locks, assigned to a device's stripes in turn.
 ///
-/// A caller that blocks takes the locks of a range in ascending order, and a caller that cannot
-/// block only tries, so no deadlock can occur. Any thread may release a hold.
+/// A caller that blocks acquires the locks of a range in ascending order, and a caller that cannot block only tries
+/// to acquire them, so no deadlock can occur. Any thread may release a hold.
 pub(crate) struct Stripes {
     locks: [Lock; 64],
 }
@@ -34,7 +34,7 @@ struct Lock {
 struct Holders {
     shared: u32,
     exclusive: bool,
-    /// Number of waiting exclusive requests; new shared ones give way to them.
+    /// Number of waiting exclusive requests; new shared requests wait for them.
     waiting: u32,
 }
 
@@ -79,7 +79,7 @@ impl Lock {
             Hold::Shared => holders.shared -= 1,
             Hold::Exclusive => holders.exclusive = false,
         }
-        // Shared holders only delay exclusive ones, and those are counted as waiting.
+        // Shared holders can only delay exclusive requests, and those are counted as waiting.
         if hold == Hold::Exclusive || holders.waiting > 0 {
             drop(holders);
             self.freed.notify_all();
@@ -119,7 +119,7 @@ impl Stripes {
         self.of(range).for_each(|lock| lock.release(hold));
     }
 
-    /// The locks of a range, each once, in ascending order.
+    /// The locks of a range in ascending order, without duplicates.
     fn of(&self, range: &Range<u64>) -> impl Iterator<Item = &Lock> {
         let (first, end) = (range.start >> STRIPE, range.end.div_ceil(1 << STRIPE));
         let mut wanted = 0u64;
@@ -130,8 +130,8 @@ impl Stripes {
     }
 }
 
-/// A held range. It is released even if its holder panics; otherwise the requests that wait for it,
-/// and the server with them, would wait for ever.
+/// A held range. It is released even if its holder panics; otherwise the requests that wait for it, and with them the
+/// server, would wait for ever.
 pub(crate) struct Held<'a> {
     stripes: &'a Stripes,
     range: Range<u64>,

@@ -1,4 +1,4 @@
-//! The threads of a server: if one ends for any reason, all end.
+//! The threads of a server: if one exits for any reason, all are stopped.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,12 +17,12 @@ pub(crate) struct Threads {
 struct Shared {
     stop: Stop,
     running: AtomicUsize,
-    /// The action of the last thread to end.
+    /// The action of the last thread to exit.
     at_end: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Threads {
-    /// No threads yet; the last one to end will call `at_end`.
+    /// Creates an empty group; its last thread to exit calls `at_end`.
     pub(crate) fn new(at_end: impl Fn() + Send + Sync + 'static) -> Result<Self, ExportError> {
         let stop = Stop::new().map_err(|e| ExportError::system("make an event", e))?;
         let at_end = Box::new(at_end);
@@ -30,7 +30,7 @@ impl Threads {
         Ok(Self { shared, handles: Mutex::default() })
     }
 
-    /// Starts one. `body` returns soon after the flag that it gets is raised.
+    /// Starts a thread. `body` must return soon after the flag passed to it is raised.
     pub(crate) fn start(
         &self,
         name: String,
@@ -60,7 +60,7 @@ impl Threads {
     pub(crate) fn wait(&self) {
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in handles.drain(..) {
-            // A panic was already reported, and has stopped the others.
+            // The panic has already been reported, and has stopped the other threads.
             let _ = thread.join();
         }
     }
@@ -70,7 +70,7 @@ impl Threads {
     }
 }
 
-/// Waits until this many threads have reported that they serve, or one has reported that it cannot.
+/// Waits until this many threads have reported that they are serving, or one has reported that it cannot.
 pub(crate) fn all_serve(reports: &Receiver<io::Result<()>>, threads: usize) -> io::Result<()> {
     let none = |_| Err(io::ErrorKind::BrokenPipe.into());
     (0..threads).try_for_each(|_| reports.recv().unwrap_or_else(none))

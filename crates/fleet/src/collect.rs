@@ -18,33 +18,33 @@ use cryptbench_view::table::parquet::Gathered;
 use crate::node::hex;
 use crate::{Damaged, Files, FleetError, Found, Observed, stream};
 
-/// Maximum number of rows of one table that are buffered before the largest partition is written:
-/// about 100 MB of trials.
+/// Number of buffered rows of one table from which the largest partition is written to a file: about 100 MB of
+/// trials.
 const WAITING: usize = 50_000;
 
-/// The tables, each in a directory of its name.
+/// The tables, each in a directory with its name.
 const TABLES: [(Rows, &str); 2] = [(Rows::Cells, "cells"), (Rows::Trials, "trials")];
 
 /// The result of collecting.
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
-    /// Records whose rows are in the dataset.
+    /// Number of records whose rows are in the dataset.
     pub records: usize,
     /// Number of rows in `cells` and in `trials`.
     pub rows: [usize; 2],
     /// Files of the dataset.
     pub files: usize,
-    /// Files that are not records, omitted.
+    /// Files that are not valid records; they are omitted.
     pub damaged: Vec<Damaged>,
     /// Machines that could not measure.
     pub failures: usize,
 }
 
-/// Writes the rows of the records in `files` into the new directory `output`, on `threads` threads, and calls `done` after
-/// each file that was read.
+/// Writes the rows of the records in `files` into the new directory `output`with `threads` threads, and calls `done`
+/// after each file that has been read.
 ///
-/// The directories are `cells` and `trials`, each with `cpu_model=...` and `disk_model=...` in it, named like Hive
-/// partitions.
+/// The directories are `cells` and `trials`; in each, partitions are named `cpu_model=...` and `disk_model=...`, like
+/// Hive partitions.
 ///
 /// # Errors
 /// [`FleetError`] if `output` is not empty, or cannot be written.
@@ -130,8 +130,8 @@ impl Parts {
 /// Maximum length of a file name in bytes that every common file system supports.
 const LONGEST_NAME: usize = 255;
 
-/// The directory of a partition. For a value that is too long for a name, its prefix and a part of its SHA-256
-/// are used.
+/// The directory of a partition. A value that is too long for a file name is shortened to a prefix and a part of its
+/// SHA-256.
 fn partition(name: &str, value: &str) -> String {
     let whole = format!("{name}={}", encoded(value));
     if whole.len() <= LONGEST_NAME {
@@ -139,12 +139,12 @@ fn partition(name: &str, value: &str) -> String {
     }
     let hash = hex(value);
     let kept = &whole[..LONGEST_NAME - hash.len() - 1];
-    // A percent-encoded byte must not be cut in two.
+    // A percent-encoded byte must not be split.
     let end = kept.rfind('%').filter(|at| at + 3 > kept.len()).unwrap_or(kept.len());
     format!("{}-{hash}", &kept[..end])
 }
 
-/// The value of a partition in a path: special characters are percent-encoded, which readers undo.
+/// The value of a partition in a path: special characters are percent-encoded, and decoded by readers.
 fn encoded(value: &str) -> String {
     if value.is_empty() {
         return "__HIVE_DEFAULT_PARTITION__".to_owned();
@@ -185,7 +185,7 @@ impl Partitions {
         Ok(())
     }
 
-    /// Writes the partition with the most rows as another file; false if no rows are buffered.
+    /// Writes the partition with the most rows to a new file; returns false if no rows are buffered.
     fn write_largest(&mut self) -> Result<bool, FleetError> {
         let largest = self.waiting.iter().max_by_key(|(_, part)| part.len());
         let Some(directory) = largest.map(|(directory, _)| directory.clone()) else {

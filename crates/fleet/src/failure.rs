@@ -12,20 +12,20 @@ pub const FAILURE: &str = "cryptbench.fleet-failure/1";
 pub struct Failure {
     /// [`FAILURE`].
     pub schema: String,
-    /// Version of the program that tried.
+    /// Version of the program that reported the failure.
     pub program_version: String,
     /// The machine, and its task.
     pub node: Node,
-    /// The error with its causes, in a sentence.
+    /// The error with its causes, in one sentence.
     pub why: String,
     /// The exit code of the program.
     pub exit_code: u8,
-    /// The machine as its system describes it.
+    /// The machine, as described by its operating system.
     pub machine: Machine,
 }
 
 impl Failure {
-    /// The document from its text, with strings that are safe to show.
+    /// Parses the document; its strings are made safe to show.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut failure: Self = serde_json::from_str(text).ok()?;
         for shown in [&mut failure.why, &mut failure.node.name] {

@@ -1,4 +1,4 @@
-//! All observations, by kind of machine and workload, with each name stored once.
+//! All observations, by kind of machine and by workload, with each name stored once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ pub(crate) struct Point {
 }
 
 impl Fleet {
-    /// Converts the data `found` at `path`. This is the expensive part, which any thread may do.
+    /// Extracts the data of the file `found` at `path`. This is the expensive part, which can run on any thread.
     pub fn observe(path: PathBuf, found: Found) -> Result<Observed, (PathBuf, Found)> {
         match found {
             Found::Record(record) => Ok(Observed::of(&path, &record)),
@@ -96,7 +96,7 @@ impl Fleet {
         self.members.push(Member { node, started, partial, is_rate_limited, measured, facts });
     }
 
-    /// Leaves one record of each machine in each cell, the newest: a machine that was measured twice counts once.
+    /// Keeps only the newest record of each machine in each cell, so that a machine measured twice counts once.
     /// Returns the number of records that have no cells left.
     pub(crate) fn keep_newest(&mut self) -> usize {
         let mut used = vec![false; self.members.len()];
@@ -113,7 +113,7 @@ impl Fleet {
                 let [a, b] = [a, b].map(|p| &members[p.member].node);
                 a.name == b.name && a.machine == b.machine
             };
-            // If the same machine has several runs, the last one, which is the newest.
+            // If a machine has several runs, keep the last one, which is the newest.
             let mut kept: Vec<Point> = Vec::with_capacity(points.len());
             for point in points.drain(..) {
                 match kept.last_mut() {
@@ -126,7 +126,7 @@ impl Fleet {
             }
             *points = kept;
         }
-        // A record without any cell is not superseded but empty.
+        // A record that never had any cells is empty, not superseded.
         let mut newest: HashMap<(&str, &str), &str> = HashMap::new();
         for Member { node, started, .. } in members {
             let known = newest.entry((&node.name, &node.machine)).or_default();

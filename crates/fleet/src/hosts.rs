@@ -1,12 +1,12 @@
-//! Lists of machines as clusters write them: `node[01-16,20],login`.
+//! Lists of machines in the notation of clusters: `node[01-16,20],login`.
 
 use crate::FleetError;
 
-/// Maximum number of machines in a list, so that a typing error does not exhaust the memory.
+/// Maximum number of machines in a list, so that a typing error does not exhaust memory.
 const MOST: usize = 1_000_000;
 
-/// The machines of a list, in its order. A name has at most one range in brackets, whose numbers keep their
-/// leading zeros.
+/// The machines of a list, in the order of the list. A name has at most one range in brackets, whose numbers keep
+/// their leading zeros.
 ///
 /// # Errors
 /// [`FleetError::Unfit`] for unclosed brackets, a descending range, or an invalid name.
@@ -47,7 +47,7 @@ pub fn expand(list: &str) -> Result<Vec<String>, FleetError> {
     }
 }
 
-/// The parts between commas and white space that are not in brackets.
+/// The parts of the list, separated by commas and white space outside brackets.
 fn parts(list: &str) -> Result<Vec<String>, FleetError> {
     let mut parts = vec![String::new()];
     let mut inside = false;

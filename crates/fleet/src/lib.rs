@@ -1,10 +1,10 @@
 //! A fleet: the records of many machines in one directory, and the cost of encryption on the next machine of a
 //! kind.
 //!
-//! Each machine runs `cryptbench run --fleet DIR`, however it is started, and writes one file there
-//! ([`Shared`]). Nothing here connects to a machine. [`stream`] reads the files in their order with bounded
-//! memory, [`Fleet`] keeps the data of each that pooling needs, and [`Report`] is the result. [`Plan`] writes
-//! the scripts for Slurm, Kubernetes, Ansible or a shell.
+//! Each machine runs `cryptbench run --fleet DIR`, started by any means, and writes one file to that directory
+//! ([`Shared`]). This crate never connects to a machine. [`stream`] reads the files in order with bounded memory,
+//! [`Fleet`] keeps the data that pooling needs from each of them, and [`Report`] is the result. [`Plan`] writes the
+//! scripts for Slurm, Kubernetes, Ansible or a shell.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

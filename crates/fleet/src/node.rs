@@ -6,13 +6,14 @@ use cryptbench_os::machine::{boot_id, host_name, machine_id};
 use cryptbench_record::Node;
 use sha2::{Digest as _, Sha256};
 
-/// Does not reveal a machine's ID: machine-id(5) requires a hash with an application-specific key.
+/// The key of the hash, so that a machine's ID is not revealed: machine-id(5) requires a hash with an
+/// application-specific key.
 const KEY: &str = "cryptbench fleet\n";
 
 /// Maximum length of a machine's name in a file name; a DNS name has at most 253 characters.
 const LONGEST_NAME: usize = 120;
 
-/// This machine, with the name `name` or its host name, and its task `asked` in any stable serialisation.
+/// This machine. Its name is `name`, or the host name; `asked` is its task in any stable serialisation.
 pub fn node(name: Option<&str>, asked: &str) -> Node {
     let name = name.map_or_else(host_name, str::to_owned);
     let digits = |id: String| id.chars().filter(char::is_ascii_hexdigit).take(8).collect();
@@ -27,7 +28,8 @@ pub fn node(name: Option<&str>, asked: &str) -> Node {
 
 /// The name of a machine's file without its extension: `node17-MACHINE-BOOT-PLAN`.
 ///
-/// The name is part of it because cloned machines have one machine id, and several nodes may run on one kernel.
+/// The name is included because cloned machines have the same machine ID, and several nodes may run on the same
+/// kernel.
 pub fn file_stem(node: &Node) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
     let name: String = node.name.chars().map(fit).take(LONGEST_NAME).collect();

@@ -1,4 +1,4 @@
-//! The content of one file in a fleet's directory: a machine, and the cost of each cell there or the reason why
+//! The content of one file in a fleet's directory: a machine, and the cost of each of its cells or the reason why
 //! there is none.
 
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FAILURE, Failure};
 
-/// The largest file that is read. Several are in memory at a time, so this is less than the limit for a single
-/// record; the largest run of a built-in profile, with six arms, has 57 MB.
+/// The largest file that is read. Several files are in memory at a time, so this is less than the limit for a single
+/// record. The largest run of a built-in profile, with six arms, takes 57 MB.
 const LARGEST: u64 = 64 << 20;
 
 /// One file of a fleet's directory.
@@ -55,19 +55,19 @@ pub fn read(path: &Path) -> Found {
         Ok(record) => Found::Record(Box::new(record)),
         Err(error) => {
             let said = chain(&error);
-            // The report itself gives the file name.
+            // The report itself shows the file name.
             let named = format!("{} ", shown(path));
             Found::Damaged(said.strip_prefix(&named).unwrap_or(&said).to_owned())
         }
     }
 }
 
-/// The data of one record that pooling needs.
+/// The data of one record that is needed for pooling.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// The file.
     pub path: PathBuf,
-    /// The machine. For a record that does not belong to a fleet, the name is that of the run.
+    /// The machine. For a record that does not belong to a fleet, the name is the name of the run.
     pub node: Node,
     /// Start of the run, RFC 3339.
     pub started: String,
@@ -94,24 +94,24 @@ pub struct ObservedCell {
     pub arm: String,
     /// The arm's name for users.
     pub arm_label: String,
-    /// The cipher code in use; empty if it is unknown.
+    /// The cipher implementation in use; empty if it is unknown.
     pub driver: String,
     /// Mean of ln(E/P) and its squared standard error.
     pub effect: Effect,
 }
 
-/// A record's data on the machine and its storage that may explain a cost.
+/// Properties of the machine and its storage, from a record, that may explain a cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Facts {
     /// CPU model.
     pub cpu_model: String,
-    /// CPU features that matter to ciphers.
+    /// CPU features that are relevant to ciphers.
     pub cpu_features: Vec<String>,
     /// Kernel name, release and architecture.
     pub kernel: String,
     /// Name of the hypervisor or container.
     pub virtualisation: Option<String>,
-    /// Disk model; without a device the file system, such as `nfs4`.
+    /// Disk model or, without a device, the file system, such as `nfs4`.
     pub disk_model: String,
     /// File system of the target.
     pub filesystem: String,
@@ -121,16 +121,16 @@ pub struct Facts {
     pub write_cache: String,
     /// The engine that issued the requests, and whether they bypassed the page cache.
     pub engine: String,
-    /// Busy fraction of the machine before the run, 0 to 1.
+    /// Fraction of the machine's CPU time that was busy before the run, 0 to 1.
     pub busy_before: f64,
-    /// Mean CPU frequency in MHz over the trials that have it.
+    /// Mean CPU frequency in MHz over the trials in which it was recorded.
     pub frequency_mhz: Option<f64>,
     /// Steal time of all CPUs as a share of the measured time.
     pub stolen_fraction: Option<f64>,
 }
 
 impl Observed {
-    /// Extracts the data that pooling needs from a record.
+    /// Extracts the data that is needed for pooling from a record.
     pub fn of(path: &Path, record: &Record) -> Self {
         let stored = record.results.as_ref().map(|results| results.cells.clone());
         let lookup = Lookup::with(record, stored.unwrap_or_else(|| judged(record)));
@@ -182,8 +182,8 @@ fn cells(lookup: &Lookup<'_>) -> (Vec<ObservedCell>, usize) {
     (found, cached)
 }
 
-/// The mean of `d` and its squared standard error. The full estimate sorts the averages of all pairs of values, which
-/// would take too long for a fleet's thousands of cells.
+/// The mean of `d` and its squared standard error. The full estimate, which sorts the averages of all pairs of
+/// values, would take too long for the thousands of cells of a fleet.
 fn effect(d: &[f64]) -> Option<Effect> {
     if d.len() < FEWEST_PAIRS {
         return None;

@@ -14,11 +14,11 @@ use crate::report::{Kind, effects};
 pub struct Outlier {
     /// Its name.
     pub node: String,
-    /// Identifier of the arm on which it differs most.
+    /// Identifier of the arm on which the machine differs most.
     pub arm: String,
     /// The arm's name for users.
     pub arm_label: String,
-    /// The workload in which it differs most.
+    /// The workload in which the machine differs most.
     pub workload: String,
     /// The workload's name for users.
     pub label: String,
@@ -26,18 +26,18 @@ pub struct Outlier {
     pub ratio: f64,
     /// The value of the others.
     pub usual_ratio: f64,
-    /// p-value of "it is like the others", after Holm over all machines and cells of the report.
+    /// p-value for "it is like the others", with Holm's correction over all machines and cells of the report.
     pub p_holm: f64,
     /// Number of cells in which it is an outlier.
     pub cells: usize,
-    /// The differences, the most informative first; empty if its record does not show any.
+    /// The differences, the most informative first; empty if the record does not show any.
     pub reasons: Vec<String>,
 }
 
 /// A machine in a cell, to be compared with a pool.
 struct Test {
     member: usize,
-    /// The machine's own kind, and the kind with which it is compared: often the same.
+    /// The machine's own kind, and the kind with which the machine is compared; often the same.
     kinds: (usize, usize),
     workload: usize,
     value: f64,
@@ -45,13 +45,13 @@ struct Test {
     p: f64,
 }
 
-/// Pooled costs by kind: each workload with its pool, if there are enough machines.
+/// Pooled costs by kind: each workload with its pooled cost, if there are enough machines.
 type Pools = [Vec<(usize, Option<Pooled>)>];
 
 /// The outliers over all groups, with the largest difference first.
 ///
-/// A machine of a small group is compared with the large group that differs only in software: kernel or cipher
-/// driver. This detects a node that lost its fast driver.
+/// A machine in a small group is compared with the large group that differs only in the kernel or the cipher driver.
+/// This detects a node that has lost its fast driver.
 pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
     let mut tests = Vec::new();
     for ((kind, workload), points) in &fleet.points {
@@ -96,7 +96,7 @@ pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
     found
 }
 
-/// The pool of a kind's machines without outliers, which would widen it for all machines that are compared with it.
+/// The pool of a kind without outliers, which would widen the pool for all machines that are compared with it.
 fn without_outliers(fleet: &Fleet, cell: (usize, usize)) -> Option<Pooled> {
     let all = effects(fleet.points.get(&cell)?);
     let p = cryptbench_stats::outliers(&all)?;
@@ -110,7 +110,7 @@ fn is_kin(a: &Kind, b: &Kind) -> bool {
     what(a) == what(b) && a != b
 }
 
-/// One machine, from the cells in which it is an outlier; `usual` contains the usual values of each kind.
+/// Describes one machine by the cells in which it is an outlier; `usual` contains the usual values of each kind.
 fn outlier(fleet: &Fleet, tests: &[(&Test, f64)], usual: &mut BTreeMap<usize, Usual>) -> Outlier {
     let distance = |t: &Test| (t.value - t.usual).abs();
     let farthest = |a: &&(&Test, f64), b: &&(&Test, f64)| distance(a.0).total_cmp(&distance(b.0));

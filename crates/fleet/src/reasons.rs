@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use crate::Facts;
 
-/// Reported from this difference on: how much busier than usual a machine was before the run.
+/// A machine that was busier than usual before the run by more than this is reported.
 const BUSIER: f64 = 0.05;
 
 /// Below this share of the usual frequency a CPU is slow.
 const SLOW: f64 = 0.85;
 
-/// From this share on, steal time may explain a cost.
+/// From this share on, steal time is reported as a possible reason.
 const STOLEN: f64 = 0.01;
 
-/// The value of most machines of a group.
+/// The most frequent values in a group.
 #[derive(Debug)]
 pub(crate) struct Usual {
     features: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Usual {
     stolen_fraction: f64,
 }
 
-/// Values that are compared as text, with their names in a sentence.
+/// Values that are compared as text, with their names for use in a sentence.
 type Text = (&'static str, fn(&Facts) -> &str);
 
 const TEXTS: [Text; 6] = [
@@ -53,7 +53,7 @@ impl Usual {
     }
 }
 
-/// The differences between a machine, including its cipher driver, and the others, the most informative first.
+/// The differences between a machine and the others, including the cipher driver, the most informative first.
 pub(crate) fn reasons(facts: &Facts, (own, others): (&str, &str), usual: &Usual) -> Vec<String> {
     let mut found = Vec::new();
     let lacks = |name: &str| !facts.cpu_features.iter().any(|f| f == name);

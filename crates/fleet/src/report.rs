@@ -1,4 +1,4 @@
-//! The result of a fleet's records: the cost on the next machine of each kind, and the missing, damaged or
+//! The result of a fleet's records: the predicted cost on another machine of each kind, and the missing, damaged or
 //! outlying machines.
 
 use std::collections::BTreeSet;
@@ -25,22 +25,22 @@ pub struct Report {
     pub records: usize,
     /// Machines that these are of.
     pub machines: usize,
-    /// Records of interrupted runs; their trials are sound but fewer.
+    /// Records of interrupted runs; their trials are valid, but there are fewer of them.
     pub partial: usize,
-    /// Records that newer ones of the same machine replace.
+    /// Number of records that were replaced by newer ones of the same machine.
     pub superseded: usize,
     /// Cells that were served from a cache and are omitted.
     pub cached_cells: usize,
-    /// Machines whose plain storage is rate-limited, for example by a cloud's quota: that hides the cost of
+    /// Machines whose plain storage is rate-limited, for example by a cloud quota, which hides the cost of
     /// encryption.
     pub rate_limited: Vec<String>,
-    /// Files that are not records, omitted.
+    /// Files that are not valid records; they are omitted.
     pub damaged: Vec<Damaged>,
     /// Machines that could not measure.
     pub failed: Vec<Failed>,
-    /// Machines of the given list that left no file.
+    /// Machines in the given list that did not write a file.
     pub missing: Vec<String>,
-    /// Machines of one kind with one choice of encryption; the largest groups first.
+    /// The groups of machines of one kind with one encryption configuration, the largest first.
     pub groups: Vec<Group>,
     /// Machines that differ from the others in their group, with the largest difference first.
     pub outliers: Vec<Outlier>,
@@ -59,13 +59,13 @@ pub struct Kind {
     pub arm: String,
     /// The arm's name for users.
     pub arm_label: String,
-    /// The cipher code in use, such as `xts-aes-vaes-avx2`; empty if it is unknown.
+    /// The cipher implementation in use, such as `xts-aes-vaes-avx2`; empty if it is unknown.
     pub driver: String,
     /// Number of machines that measured in parallel, if a plan compares that.
     pub at_once: Option<u32>,
 }
 
-/// The machines of one kind with one choice of encryption.
+/// The machines of one kind with one encryption configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
     /// Their common properties.
@@ -77,8 +77,7 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
-/// One workload in a group. Ratios are relative to plain storage of the same machine: 0.9 means nine tenths of its
-/// speed.
+/// One workload in a group. Ratios are relative to plain storage on the same machine: 0.9 means 90 % of its speed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Identifier of the workload.
@@ -87,7 +86,7 @@ pub struct Row {
     pub label: String,
     /// Number of machines with this workload.
     pub machines: usize,
-    /// The pooled cost; absent with fewer than five machines.
+    /// The pooled cost; absent if there are fewer than five machines.
     #[serde(flatten)]
     pub pooled: Option<Share>,
     /// The individual machines, if they are not pooled.
@@ -113,8 +112,7 @@ pub struct Share {
     pub high_ratio: f64,
     /// Standard deviation between machines, in log units.
     pub between_sd: f64,
-    /// Share of the variance that is due to differences between machines, 0 to 1; the remainder is
-    /// measurement error.
+    /// Share of the variance due to differences between machines, 0 to 1; the remainder is measurement error.
     pub between_fraction: f64,
     /// How the variance between machines was estimated: `reml` or `paule-mandel`.
     pub method: &'static str,
@@ -174,7 +172,8 @@ impl From<Pooled> for Share {
 }
 
 impl Report {
-    /// Groups, pools and judges. An `expected` machine is missing if it left neither a record nor a failure.
+    /// Groups, pools and evaluates the records. An `expected` machine is missing if it wrote neither a record nor a
+    /// failure.
     pub fn of(mut fleet: Fleet, expected: &[String], confidence: f64) -> Self {
         let superseded = fleet.keep_newest();
         let mut pooled = vec![Vec::new(); fleet.kinds.len()];
@@ -217,7 +216,7 @@ impl Report {
         self.groups.iter().filter(|g| g.rows.iter().any(|r| r.pooled.is_some()))
     }
 
-    /// The groups with too few machines.
+    /// The groups that have too few machines for pooling.
     pub fn small(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter().filter(|g| g.rows.iter().all(|r| r.pooled.is_none()))
     }
@@ -227,7 +226,7 @@ pub(crate) fn effects(points: &[Point]) -> Vec<Effect> {
     points.iter().map(|p| p.effect).collect()
 }
 
-/// Whether a machine that calls itself `name` is the `node` of a list, which may omit the domain.
+/// Whether a machine that calls itself `name` is `node` in a list, which may omit the domain.
 fn is_called(name: &str, node: &str) -> bool {
     let short =
         |long: &str, short: &str| long.strip_prefix(short).is_some_and(|r| r.starts_with('.'));
@@ -254,7 +253,7 @@ fn group(fleet: &Fleet, kind: usize, pooled: &[(usize, Option<Pooled>)]) -> Grou
         }
     };
     let rows: Vec<Row> = pooled.iter().map(row).collect();
-    // Slow disks may lack different workloads.
+    // On slow disks, different machines may lack different workloads.
     let points = pooled.iter().flat_map(|(workload, _)| &fleet.points[&(kind, *workload)]);
     let machines: BTreeSet<usize> = points.map(|point| point.member).collect();
     Group { kind: fleet.kinds[kind].clone(), machines: machines.len(), rows }

@@ -1,4 +1,4 @@
-//! The directory that a fleet's machines share: each writes its own file, whole or not at all.
+//! The directory that a fleet's machines share: each writes its own file, completely or not at all.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,7 +18,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Opens the directory, which is created if it is missing.
+    /// Opens the directory; creates it if it is missing.
     ///
     /// # Errors
     /// [`FleetError::Io`].
@@ -28,7 +28,7 @@ impl Shared {
         Ok(Self { path: path.to_owned(), directory })
     }
 
-    /// The location of the record of `node`, whether or not it exists.
+    /// The path of the record of `node`, whether or not it exists.
     pub fn record_of(&self, node: &Node) -> PathBuf {
         self.path.join(file_stem(node) + ".json")
     }
@@ -43,7 +43,7 @@ impl Shared {
         there.is_ok_and(|record| !record.partial && compares(&record))
     }
 
-    /// Writes the record of `node`, which replaces that of an interrupted run, and removes its failure.
+    /// Writes the record of `node`, replacing the record of an interrupted run, and removes the node's failure.
     ///
     /// # Errors
     /// [`FleetError::Io`].
@@ -70,8 +70,8 @@ impl Shared {
         Ok(path)
     }
 
-    /// Written under a temporary name in the same directory, synced, then renamed: readers never
-    /// see a partial file.
+    /// The file is written under a temporary name in the same directory, synced, then renamed, so readers never see a
+    /// partial file.
     fn write(&self, name: &OsString, text: &str) -> io::Result<()> {
         let mut new = NewFile::begin_in(self.directory.try_clone()?, name.clone(), 0o666)?;
         new.file().write_all(text.as_bytes())?;

@@ -1,4 +1,4 @@
-//! Reads a directory of thousands of files, a few at a time, in the order of their names.
+//! Reads a directory of thousands of files, a few at a time, in the order of the file names.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::{FleetError, Found, read};
 
-/// The files of a fleet's directory by name: every `*.json`, and those in its subdirectories.
+/// The files of a fleet's directory by name: every `*.json` file in it and in its subdirectories.
 #[derive(Debug)]
 pub struct Files {
     directory: PathBuf,
@@ -16,8 +16,9 @@ pub struct Files {
 }
 
 impl Files {
-    /// Lists `directory`. A subdirectory with a `record.json` belongs to a run, and nothing else in it is read.
-    /// Any other belongs to the machine of that name: a plan's `fetch_to` copies the machine's records into it.
+    /// Lists `directory`. A subdirectory with a `record.json` belongs to a run, and nothing else in it is read. Any
+    /// other subdirectory belongs to the machine with its name: a plan's `fetch_to` copies the machine's records into
+    /// it.
     ///
     /// # Errors
     /// [`FleetError::Io`] if a directory cannot be listed.
@@ -43,8 +44,8 @@ impl Files {
         &self.paths
     }
 
-    /// Reads one of them. A machine cannot provide records for another: files in its directory must have its
-    /// name.
+    /// Reads one of the files. A machine cannot provide records for another one: the records in a machine's directory
+    /// must have its name.
     pub fn read(&self, path: &Path) -> Found {
         let found = read(path);
         let is_run = path.file_name().is_some_and(|name| name == RUN);
@@ -67,7 +68,7 @@ impl Files {
     }
 }
 
-/// The record in the directory of a run.
+/// File name of the record in the directory of a run.
 const RUN: &str = "record.json";
 
 /// The contents of a directory except hidden files, and whether each is a directory.
@@ -85,8 +86,8 @@ fn listed(directory: &Path) -> Result<Vec<(PathBuf, bool)>, FleetError> {
     list().map_err(FleetError::io("list", directory))
 }
 
-/// Calls `read` for each path on `threads` threads and `each` for its result, in the order of the paths, until
-/// `each` stops. At most two results per thread wait, whatever the number of paths.
+/// Calls `read` for each path on `threads` threads and `each` for its result, in the order of the paths, until `each`
+/// stops. At most two results per thread are buffered, whatever the number of paths.
 ///
 /// # Panics
 /// If `read` panics.
@@ -112,7 +113,7 @@ pub fn stream<T: Send, B>(
         };
         let lanes: Vec<_> = (0..threads).map(lane).collect();
         for i in 0..paths.len() {
-            // A thread that panicked has closed its channel; leaving the scope passes the panic on.
+            // A thread that panicked has closed its channel; the panic is propagated at the end of the scope.
             let found = lanes[i % threads].recv().ok()?;
             if let ControlFlow::Break(early) = each(found) {
                 return Some(early);

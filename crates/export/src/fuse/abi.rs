@@ -1,4 +1,4 @@
-//! The part of the FUSE wire format that one directory with one file needs.
+//! The part of the FUSE wire format that is needed for one directory with one file.
 //!
 //! Source: `include/uapi/linux/fuse.h` of Linux, protocol 7.31 (Linux 5.4) to 7.45. Numbers are in
 //! the machine's byte order.
@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 pub(super) const IN_HEADER: usize = 40;
 /// Length of `struct fuse_out_header`.
 pub(super) const OUT_HEADER: usize = 16;
-/// Length of `struct fuse_write_in`, the longest that precedes data.
+/// Length of `struct fuse_write_in`, the longest structure that precedes data.
 pub(super) const WRITE_IN: usize = 40;
 /// The protocol's major version.
 pub(super) const MAJOR: u32 = 7;
@@ -27,7 +27,7 @@ pub(super) mod init {
     pub(in crate::fuse) const BIG_WRITES: u64 = 1 << 5;
     pub(in crate::fuse) const ASYNC_DIO: u64 = 1 << 15;
     pub(in crate::fuse) const PARALLEL_DIROPS: u64 = 1 << 18;
-    /// Reads from an aborted connection return ECONNABORTED, so that ENODEV means an unmount.
+    /// Reads from an aborted connection return ECONNABORTED, so that ENODEV always means an unmount.
     pub(in crate::fuse) const ABORT_ERROR: u64 = 1 << 21;
     pub(in crate::fuse) const MAX_PAGES: u64 = 1 << 22;
     pub(in crate::fuse) const INIT_EXT: u64 = 1 << 30;
@@ -37,9 +37,9 @@ pub(super) mod init {
 
 /// `FOPEN_DIRECT_IO`: no page cache, even for openers without `O_DIRECT`.
 pub(super) const FOPEN_DIRECT_IO: u32 = 1 << 0;
-/// `FOPEN_NOFLUSH`: closing sends no FLUSH (Linux 5.16). If a process serves a mount and also has
-/// its file open, the children that it forks close that file at their exec. If the server is gone
-/// by then, their FLUSH would wait for ever, because the child itself keeps the connection open.
+/// `FOPEN_NOFLUSH`: closing the file does not send FLUSH (Linux 5.16). If the serving process itself has the file
+/// open, a child that it forks closes the file on exec. If the server has exited by then, the child's FLUSH would
+/// wait for ever, because the child itself keeps the connection open.
 pub(super) const FOPEN_NOFLUSH: u32 = 1 << 5;
 /// `FOPEN_PARALLEL_DIRECT_WRITES`: writes do not wait for one another.
 pub(super) const FOPEN_PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
@@ -104,12 +104,12 @@ pub(super) enum Request<'a> {
     Write {
         offset: u64,
         size: usize,
-        /// Whether the file is open with `O_DSYNC`, or the write has `RWF_DSYNC`. With
-        /// `FOPEN_DIRECT_IO` the kernel leaves syncing to the server.
+        /// Whether the file was opened with `O_DSYNC`, or the write has `RWF_DSYNC`. With `FOPEN_DIRECT_IO` the
+        /// server has to sync.
         sync: bool,
     },
     StatFs,
-    /// For a file or directory; the server keeps no state for open ones.
+    /// For a file or directory; the server has no state for open ones.
     Release,
     Fsync,
     ReadDir {
@@ -139,8 +139,8 @@ pub(super) fn arguments_len(opcode: u32) -> usize {
 }
 
 impl<'a> Request<'a> {
-    /// Decodes `arguments`, the operation's own structure, and `payload`, the data after it. A
-    /// structure without data may be in either.
+    /// Decodes `arguments`, the operation's own structure, and `payload`, the data after it. If there is no data, the
+    /// structure may be in either of them.
     pub(super) fn parse(opcode: u32, arguments: &'a [u8], payload: &'a [u8]) -> Option<Self> {
         let a = if arguments.is_empty() { payload } else { arguments };
         Some(match opcode {
@@ -186,7 +186,7 @@ pub(super) struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// A reply into `bytes`, which must be longer than any structure of the protocol.
+    /// A reply that is written to `bytes`, which must be longer than any structure of the protocol.
     pub(super) fn new(bytes: &'a mut [u8]) -> Self {
         Self { bytes, len: 0 }
     }

@@ -1,5 +1,5 @@
-//! Requests by read(2) and write(2) on `/dev/fuse`. Any number of threads take part; each has its own clone of
-//! the connection and executes one request at a time.
+//! Transfers requests with read(2) and write(2) on `/dev/fuse`. Any number of threads can do this; each has its own
+//! clone of the connection and executes one request at a time.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -17,7 +17,7 @@ use crate::stop::Stop;
 
 const PAGE: usize = 4096;
 
-/// Why a thread stopped taking requests.
+/// Why a thread stopped reading requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// The mount is gone.
@@ -32,7 +32,7 @@ pub(super) fn open() -> io::Result<OwnedFd> {
     Ok(rustix::fs::open("/dev/fuse", flags, Mode::empty())?)
 }
 
-/// A clone of the connection, with its own queue of requests in progress.
+/// Clones the connection. The clone has its own queue of requests in progress.
 pub(super) fn clone(connection: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let other = open()?;
     let number = connection.as_raw_fd() as u32;
@@ -57,7 +57,7 @@ struct Buffer(Arena);
 const REQUEST_AT: usize = PAGE - IN_HEADER - WRITE_IN;
 const REPLY_AT: usize = PAGE - OUT_HEADER;
 
-/// Waits for INIT, the first request of a new connection, and answers it.
+/// Waits for INIT, the first request of a new connection, and replies to it.
 pub(super) fn greet(
     fuse: BorrowedFd<'_>,
     session: &Session,
@@ -95,7 +95,7 @@ pub(super) fn greet(
     Ok(agreed)
 }
 
-/// Takes requests until the mount is gone or `stop` is raised.
+/// Executes requests until the mount is gone or `stop` is raised.
 pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io::Result<End> {
     let waiting = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     // With EXCLUSIVE a request wakes only one thread.
@@ -113,15 +113,15 @@ pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io:
                     Err(e) => return Err(e.into()),
                 }
             }
-            // ENOENT: the request was cancelled before it could be read.
+            // ENOENT: the request was cancelled before it was read.
             Err(Errno::INTR | Errno::NOENT) => {}
             Err(Errno::NODEV) => return Ok(End::Unmounted),
-            // The connection was aborted; the mount still exists but is useless.
+            // The connection was aborted. The mount still exists but cannot be used.
             Err(Errno::CONNABORTED) => return Ok(End::Stopped),
             Err(e) => return Err(e.into()),
         }
     }
-    // Another thread may have noticed the unmount first and raised `stop`.
+    // Another thread may have detected the unmount first and raised `stop`.
     match rustix::io::read(fuse, &mut buffer.0.bytes()[REQUEST_AT..]) {
         Err(Errno::NODEV) => Ok(End::Unmounted),
         _ => Ok(End::Stopped),
@@ -155,7 +155,7 @@ impl Buffer {
                 session.zeroing(mode).and_then(zero)
             }
             Some(other) => {
-                // The reply may overwrite the request, because only its names are in the buffer.
+                // Of the request, only names are in the buffer, so the reply may overwrite it.
                 let mut out = [0; 1024];
                 let answered = session.answer(header.node, &other, &mut out);
                 self.0.bytes()[data][..out.len()].copy_from_slice(&out);
@@ -172,7 +172,7 @@ impl Buffer {
         reply.len()
     }
 
-    /// Sends the reply; its data is already in place.
+    /// Sends the reply; its data is already in the buffer.
     fn send(&mut self, fuse: BorrowedFd<'_>, unique: u64, result: Result<usize, Errno>) {
         let header = abi::out_header(unique, result.map_err(Errno::raw_os_error));
         let end = PAGE + result.unwrap_or(0);

@@ -1,8 +1,8 @@
-//! An entry: memory that the kernel fills with a request, and from which it reads the reply.
+//! An entry: memory to which the kernel writes a request, and from which it reads the reply.
 //!
 //! The holder of an entry replies to its request. The kernel accepts the reply on any ring of this process, and
-//! delivers the entry's next request to the ring of the reply. So an entry moves from thread to thread together
-//! with its requests.
+//! delivers the entry's next request to that ring. Replying on another thread's ring therefore moves the entry to
+//! that thread.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::rings::{Buffer, DATA_STRIDE, MAX_REQUEST, Vector};
 /// Length of `struct fuse_uring_req_header`: 128 bytes of FUSE header, 128 bytes for the
 /// operation's structure, and `struct fuse_uring_ent_in_out`.
 const REQUEST_HEADER: usize = 288;
-/// Offset of the operation's structure in it.
+/// Offset of the operation's structure in the request header.
 const OPERATION_AT: usize = 128;
 /// Offset of `fuse_uring_ent_in_out.commit_id` in it.
 const COMMIT_ID_AT: usize = 264;
@@ -27,10 +27,10 @@ const HEADER_STRIDE: usize = 512;
 
 pub(super) struct Entry {
     arena: Arc<Arena>,
-    /// Offsets of its headers and data in the arena.
+    /// Offset of the entry's headers in the arena.
     header: usize,
     payload: usize,
-    /// The kernel's queue to which it belongs.
+    /// The kernel's queue to which the entry belongs.
     pub(super) queue: u16,
     unique: u64,
     /// Identifies the request to the kernel.
@@ -65,7 +65,7 @@ pub(super) fn entries(queues: &[u16]) -> std::io::Result<Vec<Entry>> {
 }
 
 impl Entry {
-    /// The kernel's description of the parts.
+    /// The kernel's description of the two parts.
     pub(super) fn vectors(&mut self) -> [Vector; 2] {
         [
             Vector { start: self.header().as_mut_ptr(), len: REQUEST_HEADER },
@@ -73,8 +73,8 @@ impl Entry {
         ]
     }
 
-    /// The request that has arrived, and its node. `None` if it is not a request that the kernel sends. `copy`
-    /// receives the parts that the reply may overwrite.
+    /// The request that has arrived, and its node. `None` if it is not a valid request. `copy` receives the parts
+    /// that the reply may overwrite.
     pub(super) fn request<'c>(
         &mut self,
         copy: &'c mut Copied,
@@ -95,7 +95,7 @@ impl Entry {
         Some((header.node, request))
     }
 
-    /// Writes the reply's header: for this many bytes of the data, or for an error.
+    /// Writes the reply's header: for this number of data bytes, or for an error.
     pub(super) fn answer(&mut self, result: Result<usize, Errno>) {
         let out = abi::out_header(self.unique, result.map_err(Errno::raw_os_error));
         let payload = result.unwrap_or(0) as u32;
@@ -104,14 +104,14 @@ impl Entry {
         header[PAYLOAD_SIZE_AT..PAYLOAD_SIZE_AT + 4].copy_from_slice(&payload.to_ne_bytes());
     }
 
-    /// Writes `struct fuse_write_out` to the data, and returns its length.
+    /// Writes `struct fuse_write_out` to the data part, and returns its length.
     pub(super) fn written(&mut self, bytes: usize) -> usize {
         let mut reply = abi::Reply::new(self.data());
         reply.u32(bytes as u32).u32(0);
         reply.len()
     }
 
-    /// Start and length of the memory that it shares with the other entries of its ring.
+    /// Start and length of the memory that the entry shares with the other entries of its ring.
     pub(super) fn arena(&self) -> (*mut u8, usize) {
         (self.arena.at(0, self.arena.len()), self.arena.len())
     }

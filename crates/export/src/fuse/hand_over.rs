@@ -1,4 +1,4 @@
-//! A mount that one process creates and removes, and another one serves, which needs no privileges for that.
+//! A mount that one process creates and removes and another process serves, so that the server needs no privileges.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;
@@ -20,23 +20,23 @@ pub struct Mounted {
     file: PathBuf,
 }
 
-/// The connection of a mount to the kernel. The mount exists as long as any process holds it, so its creator
-/// drops it once the other process serves.
+/// The connection of a mount to the kernel. The mount exists as long as any process holds the connection, so the
+/// process that created the mount must drop its own once the server runs.
 pub struct Connection {
     files: Vec<File>,
-    /// The kernel reads it when the server begins.
+    /// The kernel reads the setting when the server starts.
     _switch: Option<UringSwitch>,
 }
 
 impl Connection {
-    /// The argument of [`serve_mounted`] in the other process.
+    /// The files to pass to [`serve_mounted`] in the other process.
     pub fn files(&self) -> &[File] {
         &self.files
     }
 }
 
 impl Mounted {
-    /// Mounts on the directory `path`.
+    /// Creates a mount on the directory `path`.
     ///
     /// # Errors
     /// [`ExportError::NoFuse`], [`ExportError::Mount`]; [`ExportError::Option`] for an invalid file name.
@@ -46,7 +46,7 @@ impl Mounted {
         let switch = rings.then(UringSwitch::on).flatten();
         let (mount, fuse) = Mount::new(path, options)?;
         let mut files = Vec::new();
-        // A server without permission to use a ring reads from these.
+        // A server without permission to use a ring reads from these clones.
         if options.transport != Transport::Uring {
             let clones = (1..options.threads).map_while(|_| channel::clone(fuse.as_fd()).ok());
             files.extend(clones.map(File::from));
@@ -61,7 +61,7 @@ impl Mounted {
         &self.file
     }
 
-    /// Removes the mount, which ends the server.
+    /// Removes the mount, which stops the server.
     ///
     /// # Errors
     /// [`ExportError::Busy`] if the file is open or something is mounted on it; the server then
@@ -72,7 +72,7 @@ impl Mounted {
 }
 
 /// Serves `device` as the only file of a mount that another process has created, using the files of the
-/// [`Connection`] that [`Mounted::new`] created with the same `options`. Opens no file, and creates no ring.
+/// [`Connection`] that [`Mounted::new`] created with the same `options`. Does not open files or create rings.
 ///
 /// # Errors
 /// [`ExportError::Protocol`]; [`ExportError::Option`] for a transport that this machine or device does not support.

@@ -1,10 +1,10 @@
 //! The worker pool for long requests: threads that execute one request each, from the first byte to the reply.
 //!
-//! A ring would copy, encipher and decipher the parts of a long transfer one after another. It lends the entry
-//! with such a request to a thread of the pool instead. The reply is sent through that thread's own ring, so
-//! the entry's next request arrives there as well: the kernel gives a request to the entry that became free
-//! last. A long transfer is therefore followed by the next one on the same threads, with no ring in between. A
-//! short request that arrives there goes back to the ring that lent the entry.
+//! A ring would copy, encrypt and decrypt the parts of a long transfer one after another. Instead it lends the entry
+//! with such a request to a thread of the pool. The reply is sent through that thread's own ring, so the entry's next
+//! request arrives there as well. The kernel assigns a request to the entry that became free last, so the next long
+//! transfer is executed on the same threads without involving the original ring. If a short request arrives there,
+//! the entry is returned to the ring that lent it.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -39,7 +39,7 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct State {
-    /// Threads that wait for an entry.
+    /// Number of threads that are waiting for an entry.
     free: usize,
     lent: Vec<Lent>,
     over: bool,
@@ -62,7 +62,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Ends the worker pool once no entry is lent any more.
+    /// Stops the worker pool once no entry is lent any more.
     pub(super) fn end(&self) {
         self.state().over = true;
         self.came.notify_all();
@@ -85,7 +85,7 @@ pub(super) fn is_long(request: &Request<'_>) -> bool {
     (LONG..=MAX_REQUEST).contains(size)
 }
 
-/// Executes long requests until the worker pool ends or `stop` is raised. Reports once that `ring` works.
+/// Executes long requests until the worker pool stops or `stop` is raised. Reports once whether `ring` works.
 pub(super) fn serve(
     ring: Ring,
     served: &Served,
@@ -93,7 +93,7 @@ pub(super) fn serve(
     pool: &Pool,
     report: &Sender<io::Result<()>>,
 ) -> io::Result<()> {
-    // The memory of an entry that the ring still has outlives the ring.
+    // If the ring still uses an entry, the entry's memory outlives the ring.
     let mut held = None;
     let mut ring = ring;
     ring.enable()?;
@@ -111,8 +111,8 @@ pub(super) fn serve(
     Ok(())
 }
 
-/// Executes the requests of an entry while they are long. Returns whether the entry has another one or the
-/// kernel has released it; `None` after a stop.
+/// Executes the requests of an entry while they are long. Returns whether the entry has another request or was
+/// released by the kernel; `None` after a stop.
 fn keep(
     lent: &mut Lent,
     ring: &mut Ring,
@@ -127,7 +127,7 @@ fn keep(
         let mut next = None;
         while next.is_none() {
             ring.wait(&mut completions)?;
-            // At a stop the entry may have a next request, which remains without a reply.
+            // If the server stops, the entry may already have its next request, which then gets no reply.
             if stop.is_raised() {
                 return Ok(None);
             }
@@ -144,13 +144,13 @@ fn keep(
     Ok(Some(true))
 }
 
-/// The result for the reply. `None` if the request is not a long one.
+/// The result for the reply. `None` if the request is not long.
 fn carry_out(entry: &mut Entry, served: &Served) -> Option<Result<usize, Errno>> {
     let mut copy = Copied::default();
     let (_, request) = entry.request(&mut copy)?;
     let request = request.filter(is_long)?;
     let data = entry.data();
-    // As in the slow lane: shared state handles panics, and the data is not used.
+    // As in the slow lane, the shared state handles panics, and the data is not used afterwards.
     let work = AssertUnwindSafe(|| match request {
         Request::Read { offset, size } => served.read(offset, &mut data[..size]),
         Request::Write { offset, size, sync } => served.write(offset, &mut data[..size], sync),

@@ -19,7 +19,7 @@ use super::channel;
 use super::options::FuseOptions;
 use crate::ExportError;
 
-/// Type of the mounts as `/proc/self/mountinfo` shows it.
+/// Type of the mounts as shown in `/proc/self/mountinfo`.
 pub const FILE_SYSTEM: &str = "fuse.cryptbench";
 
 /// A mount created by this process.
@@ -27,13 +27,13 @@ pub(super) struct Mount {
     path: PathBuf,
     /// Whether the process mounted as root, without `fusermount3`.
     direct: bool,
-    /// Distinguishes this mount from another one at the same path; `None` if the kernel does not
-    /// support this (before Linux 6.8).
+    /// Distinguishes this mount from other mounts at the same path; `None` if the kernel does not support this
+    /// (before Linux 6.8).
     id: Option<u64>,
 }
 
 impl Mount {
-    /// Mounts on the directory `path`; the second result is the connection to the kernel.
+    /// Creates a mount on the directory `path`; the second result is the connection to the kernel.
     pub(super) fn new(path: &Path, options: &FuseOptions) -> Result<(Self, OwnedFd), ExportError> {
         let failed = |reason: String| ExportError::Mount { path: path.to_owned(), reason };
         let path = std::path::absolute(path).map_err(|e| failed(e.to_string()))?;
@@ -57,8 +57,8 @@ impl Mount {
         &self.path
     }
 
-    /// Removes the mount. With `detach` it does so even if the mount is in use, and pending requests fail.
-    /// Another mount that has since appeared at the same path is not touched.
+    /// Removes the mount. With `detach`, it is removed even if it is in use, and pending requests fail. Another mount
+    /// that has been created at the same path since is not touched.
     pub(super) fn remove(&self, detach: bool) -> Result<(), ExportError> {
         if self.id.is_some() && mount_id(&self.path) != self.id {
             // Our mount is gone, or another one covers it.
@@ -69,8 +69,8 @@ impl Mount {
             };
         }
         if self.direct {
-            // FORCE ends the connection itself (fuse_umount_begin in fs/fuse/inode.c), even if a
-            // child that is about to exec holds a copy of it.
+            // FORCE aborts the connection (fuse_umount_begin in fs/fuse/inode.c), even if a child that is about to
+            // exec holds a copy of it.
             let forced = UnmountFlags::DETACH | UnmountFlags::FORCE;
             let flags = if detach { forced } else { UnmountFlags::empty() };
             return match rustix::mount::unmount(&self.path, flags | UnmountFlags::NOFOLLOW) {
@@ -85,7 +85,7 @@ impl Mount {
 
 /// The number of the topmost mount at `path`, which the kernel does not reuse until the next boot.
 ///
-/// The query does not contact the server; it asks only for numbers that the kernel itself has.
+/// The query does not contact the server, because it requests only values that the kernel itself stores.
 fn mount_id(path: &Path) -> Option<u64> {
     /// `STATX_MNT_ID_UNIQUE` (include/uapi/linux/stat.h).
     const UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -94,16 +94,16 @@ fn mount_id(path: &Path) -> Option<u64> {
     (found.stx_mask & UNIQUE.bits() != 0).then_some(found.stx_mnt_id)
 }
 
-/// Whether `path` is a mount whose server is gone, where every access fails with "Transport
-/// endpoint is not connected".
+/// Whether `path` is a mount whose server is gone, so that every access fails with "Transport endpoint is not
+/// connected".
 pub fn is_stale_mount(path: &Path) -> bool {
-    // The kernel caches attributes but sends this request to the server each time. While it cleans
-    // up after a kill, it can also answer ECANCELED.
+    // The kernel caches attributes but sends this request to the server each time. While it cleans up after a kill,
+    // the result can also be ECANCELED.
     let dead = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
     rustix::fs::statfs(path).is_err_and(|e| dead.contains(&e))
 }
 
-/// Removes the mount at `path` if its server is gone. Returns whether there was one.
+/// Removes the mount at `path` if its server is gone. Returns whether it did.
 ///
 /// # Errors
 /// [`ExportError::System`] if it cannot be removed.
@@ -132,7 +132,8 @@ fn mount_directly(path: &Path, fuse: &OwnedFd, options: &FuseOptions) -> Result<
     if options.allow_other {
         data.push_str(",allow_other");
     }
-    // The server determines what its names refer to. Kernels before 5.10 follow links anyway.
+    // Names in the mount are controlled by the server, so links must not be followed. Kernels before 5.10 follow them
+    // anyway.
     let mut flags =
         MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::NOSYMFOLLOW;
     if options.read_only {
@@ -142,8 +143,8 @@ fn mount_directly(path: &Path, fuse: &OwnedFd, options: &FuseOptions) -> Result<
     rustix::mount::mount("cryptbench", path, FILE_SYSTEM, flags, data.as_c_str())
 }
 
-/// The protocol of libfuse's `mount_fusermount`: the helper opens `/dev/fuse`, mounts, and passes
-/// the file through the socket whose number `_FUSE_COMMFD` contains.
+/// The protocol of libfuse's `mount_fusermount`: the helper opens `/dev/fuse`, mounts, and passes the open file
+/// through the socket whose descriptor number is in `_FUSE_COMMFD`.
 fn mount_by_fusermount(path: &Path, options: &FuseOptions) -> Result<OwnedFd, String> {
     let failed = |e: Errno| e.to_string();
     let missing =

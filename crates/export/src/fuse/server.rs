@@ -29,7 +29,7 @@ pub struct Server {
 /// State shared by a server's threads.
 struct Shared {
     session: Session,
-    /// `None` if another process has created it.
+    /// `None` if another process created the mount.
     mount: Option<Mount>,
     /// Set once the mount is gone, so that another mount at the same path is not removed.
     gone: AtomicBool,
@@ -37,8 +37,8 @@ struct Shared {
 
 /// Serves `device` as the only file of a mount at the directory `path`, until it is unmounted.
 ///
-/// The file exists when this function returns. Any end of the server, including a panic, removes
-/// the mount; after a kill, [`remove_stale_mount`](super::remove_stale_mount) does.
+/// The file exists when this function returns. Whenever the server ends, even by a panic, the mount is removed. After
+/// a kill, use [`remove_stale_mount`](super::remove_stale_mount).
 ///
 /// # Errors
 /// [`ExportError::NoFuse`], [`ExportError::Mount`], [`ExportError::Protocol`];
@@ -50,14 +50,15 @@ pub fn mount(
     options: &FuseOptions,
 ) -> Result<Server, ExportError> {
     check_name(&options.file_name)?;
-    // io_uring drives the disk directly; threads serve a device that needs a call for each request.
+    // With io_uring the rings access the disk directly; a device that needs a call for each request is served by
+    // threads.
     if options.transport != Transport::Device
         && let Some(io_target) = device.io_target()
         && let Some(switch) = UringSwitch::on()
     {
         let (device, rings) = (Arc::clone(&device), Rings::new(options.threads));
         let started = Mount::new(path, options).and_then(|(mount, fuse)| {
-            // The switch is on until the kernel has read it.
+            // The switch stays on until the kernel has read it.
             let _switch = switch;
             begin(device, Some(mount), vec![fuse], options, rings.map(|rings| (io_target, rings)))
         });
@@ -92,8 +93,8 @@ fn no_uring() -> ExportError {
     ExportError::Option(reason.to_owned())
 }
 
-/// Serves a new mount through a connection to the kernel and any clones of it, or through the rings of `direct`, if
-/// there are any.
+/// Serves a new mount through a connection to the kernel and its clones, or through the rings of `direct`, if there
+/// are any.
 pub(super) fn begin(
     device: Arc<dyn BlockDevice>,
     mount: Option<Mount>,
@@ -125,8 +126,8 @@ pub(super) fn begin(
         (server.transport, threads) = ("io_uring", 1);
     }
     for number in 0..threads {
-        // The first thread has the original connection; the others have clones of it, or share it if there are no
-        // clones.
+        // The first thread has the original connection; the others have clones of it, or share it if cloning is not
+        // supported.
         let own = if number == 0 { Some(Arc::clone(&fuse)) } else { connections.next() };
         let own = own.or_else(|| channel::clone(fuse.as_fd()).ok().map(Arc::new));
         server.start_channel(own.unwrap_or_else(|| Arc::clone(&fuse)), number)?;
@@ -151,8 +152,8 @@ impl Server {
         Ok(())
     }
 
-    /// Ends the server even if the file is in use. Requests in progress are completed, except that
-    /// zeroing of ranges is aborted; later requests fail.
+    /// Stops the server even if the file is in use. Requests in progress are completed, except that zeroing of ranges
+    /// is aborted; later requests fail.
     pub fn stop(&self) {
         self.threads.stop();
         self.shared.remove_mount();
@@ -211,7 +212,8 @@ impl Server {
             let shared = Arc::clone(&self.shared);
             self.threads.start(format!("fuse-long-{number}"), move |stop| {
                 let ended = long::serve(ring, &shared.session.served, stop, &pool, &report);
-                // After an error the server ends. The thread that started it waits until all have a ring.
+                // After an error the server stops. The thread that started it waits until all rings have been
+                // reported.
                 let _ = ended.or_else(|e| report.send(Err(e)));
             })?;
         }

@@ -19,7 +19,7 @@ const VALID: u64 = 3600;
 const DIRECTORY_MODE: u32 = 0o040_500;
 const FILE_MODE: u32 = 0o100_000;
 
-/// Background requests in flight, which nobody waits for synchronously, such as those of a loop
+/// Maximum number of background requests in flight, which nobody waits for synchronously, such as those of a loop
 /// device.
 const MAX_BACKGROUND: u16 = 512;
 
@@ -61,7 +61,7 @@ impl Session {
         std::ffi::OsStr::from_bytes(&self.name)
     }
 
-    /// Writes the reply to INIT to `out`. `None` if the kernel is too old.
+    /// Writes the reply to INIT into `out`. `None` if the kernel is too old.
     pub(super) fn init(
         &self,
         request: &Request<'_>,
@@ -101,7 +101,7 @@ impl Session {
         Some(Agreed { len: reply.len(), uring: agreed & init::OVER_IO_URING != 0 })
     }
 
-    /// Writes the reply to a request without file data to `out`, and returns the reply's length.
+    /// Writes the reply to a request without file data into `out`, and returns the reply's length.
     pub(super) fn answer(
         &self,
         node: u64,
@@ -115,8 +115,7 @@ impl Session {
                 self.attributes(FILE, &mut reply);
             }
             Request::Lookup { .. } => return Err(Errno::NOENT),
-            // Changes of the size, as by `> volume`, and of times succeed without effect: a disk
-            // supports neither.
+            // Changes of the size, as by `> volume`, and of times succeed without effect, as on a disk.
             Request::GetAttr | Request::SetAttr => {
                 reply.u64(VALID).u32(0).u32(0);
                 self.attributes(node, &mut reply);
@@ -142,9 +141,9 @@ impl Session {
         Ok(reply.len())
     }
 
-    /// Whether fallocate(2) with this mode may discard. A hole must read as zeros, and a loop device relies
-    /// on that for more than its discards. So only devices that promise zeros discard; on others the
-    /// kernel falls back to writing them.
+    /// Whether fallocate(2) with this mode may discard. A hole must read as zeros, and a loop device relies on that
+    /// for other requests as well as for discards. Therefore discards are permitted only for devices that promise
+    /// zeros; for others the kernel falls back to writing zeros.
     pub(super) fn zeroing(&self, mode: u32) -> Result<bool, Errno> {
         let may_discard = self.discard && self.served.bytes.device().discard_zeroes();
         match mode {
@@ -167,7 +166,7 @@ impl Session {
         reply.u32(0).u32(4096).u32(0);
     }
 
-    /// Directory entries from number `offset` on, up to `size` bytes.
+    /// Writes directory entries from number `offset` on, up to `size` bytes.
     fn list(&self, offset: u64, size: usize, reply: &mut Reply<'_>) {
         const DIRECTORY: u32 = 4;
         const REGULAR: u32 = 8;

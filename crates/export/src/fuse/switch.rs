@@ -12,21 +12,20 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps FUSE over io_uring enabled for new connections, and restores the setting afterwards.
 ///
-/// The kernel reads the setting when a connection is created; connections that already use io_uring keep it.
-/// Only one server at a time holds this guard, so that no server disables the setting while another one needs
-/// it.
+/// The kernel reads the setting when a connection is created; connections that already use io_uring keep it. Only one
+/// server at a time holds this guard, so that no server disables the setting while another needs it.
 pub(super) struct UringSwitch {
     file: File,
     was_off: bool,
 }
 
 impl UringSwitch {
-    /// Enables it. `None` if this kernel has no such setting (before 6.14), or if it is off and this user may
+    /// Enables the setting. `None` if the kernel does not have it (before 6.14), or if it is off and this user may
     /// not change it.
     pub(super) fn on() -> Option<Self> {
         let file = File::options().read(true).write(true).open(SWITCH);
         let file = file.or_else(|_| File::open(SWITCH)).ok()?;
-        // Any user can lock the file, but must not be able to stop others from mounting.
+        // Any user can lock the file, but must not be able to prevent others from mounting.
         let until = Instant::now() + PATIENCE;
         while let Err(e) = file.try_lock() {
             if matches!(e, TryLockError::Error(_)) || Instant::now() > until {

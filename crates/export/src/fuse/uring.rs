@@ -1,9 +1,8 @@
 //! FUSE requests over io_uring. Short requests stay on one thread; long ones go to the [worker
 //! pool](super::long).
 //!
-//! Source of the protocol: `Documentation/filesystems/fuse/fuse-io-uring.rst` and
-//! `fs/fuse/dev_uring.c` of Linux 6.14 and later. The kernel gives each CPU a queue, and puts a
-//! request into the queue of the CPU that issued it.
+//! Source of the protocol: `Documentation/filesystems/fuse/fuse-io-uring.rst` and `fs/fuse/dev_uring.c` of Linux 6.14
+//! and later. The kernel has a queue for each CPU, and puts a request into the queue of the CPU that issued it.
 
 use std::io;
 use std::sync::Arc;
@@ -21,13 +20,13 @@ use crate::rings::{
 };
 use crate::stop::Stop;
 
-/// Number of threads of a ring for requests that would block it.
+/// Number of threads per ring for requests that would block the ring.
 const LANES: usize = 4;
 
 const REGISTER: u32 = 1;
 const COMMIT_AND_FETCH: u32 = 2;
 
-/// Ends the worker pool with the first ring that ends.
+/// Stops the worker pool as soon as the first ring ends.
 struct EndsPool<'a>(&'a Pool);
 
 impl Drop for EndsPool<'_> {
@@ -36,8 +35,7 @@ impl Drop for EndsPool<'_> {
     }
 }
 
-/// Serves `queues` by `ring` until the mount is gone or `stop` is raised. Reports once whether it has
-/// started.
+/// Serves `queues` with `ring` until the mount is gone or `stop` is raised. Reports once whether it has started.
 pub(super) fn serve(
     session: &Session,
     io_target: &IoTarget,
@@ -53,7 +51,7 @@ pub(super) fn serve(
         let vectors = entries.iter_mut().map(Entry::vectors).collect();
         if let Some(entry) = entries.first() {
             let (start, len) = entry.arena();
-            // SAFETY: the arena outlives the ring, because the ring is dropped first, with its requests.
+            // SAFETY: the arena outlives the ring, because the ring is dropped first, together with its requests.
             unsafe { ring.pin(start, len) };
         }
         ring.enable()?;
@@ -71,8 +69,8 @@ pub(super) fn serve(
 
 struct Fuse<'a> {
     session: &'a Session,
-    /// Addresses of each entry's parts. The kernel reads them when it processes an entry's
-    /// registration, possibly after the call that requests it.
+    /// Addresses of each entry's parts. The kernel reads them when it processes an entry's registration, possibly
+    /// after the registering call has returned.
     vectors: Vec<[Vector; 2]>,
     done: Arc<Done<Entry>>,
     pool: &'a Pool,
@@ -87,8 +85,8 @@ impl Transport for Fuse<'_> {
         };
         let address = self.vectors[slot].as_ptr() as u64;
         let register = Command { address, len: 2, ..command(REGISTER, queue, 0) };
-        // SAFETY: both parts are in the entry's arena, which outlives the ring. So does `vectors`, which no
-        // longer changes. Nobody accesses the parts before the entry is fetched.
+        // SAFETY: both parts are in the entry's arena, which outlives the ring. So does `vectors`, which does not
+        // change any more. Nobody accesses the parts before the entry is fetched.
         unsafe { requests.ring.fetch(&register, slot) }
     }
 
@@ -157,8 +155,7 @@ impl Fuse<'_> {
     }
 }
 
-/// Writes the reply's header, for this many bytes of the data or for an error, and requests the entry's next
-/// request.
+/// Writes the reply's header, for this number of data bytes or for an error, and requests the entry's next request.
 pub(super) fn commit(entry: &mut Entry, result: Result<usize, Errno>) -> Command {
     entry.answer(result);
     command(COMMIT_AND_FETCH, entry.queue, entry.commit_id)

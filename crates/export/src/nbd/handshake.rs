@@ -5,13 +5,13 @@ use std::io::{self, Read, Write};
 use super::protocol::{self, answer, option};
 use super::server::Export;
 
-/// Options with more data than this are refused; names have at most 4096 bytes.
+/// Options with more data than this are refused; names are at most 4096 bytes long.
 const LONGEST_OPTION: u32 = 16 << 10;
 
-/// Number of refused options after which the server disconnects a client.
+/// Number of refused options after which the server disconnects the client.
 const PATIENCE: usize = 64;
 
-/// Negotiates with a client. Returns `true` if it may now send requests, `false` if it left.
+/// Negotiates with a client. Returns `true` if it may now send requests, `false` if it has disconnected.
 pub(super) fn negotiate(stream: &mut (impl Read + Write), export: &Export) -> io::Result<bool> {
     let mut hello = Vec::with_capacity(18);
     hello.extend(protocol::HELLO.to_be_bytes());
@@ -29,8 +29,8 @@ pub(super) fn negotiate(stream: &mut (impl Read + Write), export: &Export) -> io
         let number = u32::from_be_bytes(take(stream)?);
         let len = u32::from_be_bytes(take(stream)?);
         if len > LONGEST_OPTION {
-            // Reading so much data is not worthwhile, and without reading it the stream cannot
-            // continue.
+            // Reading this much data is not worthwhile, but without reading it the server cannot find the next
+            // option.
             let _ = send(stream, number, answer::TOO_BIG, &[]);
             return Ok(false);
         }
@@ -97,8 +97,8 @@ fn inform(stream: &mut impl Write, number: u32, export: &Export) -> io::Result<(
     send(stream, number, answer::INFO, &data)
 }
 
-/// The name in the data of `INFO` and `GO`: a length, the name, a count, and that many 2-byte
-/// requests, which the server ignores, because it answers all of them anyway.
+/// The name in the data of `INFO` and `GO`: a length, the name, a count, and that many 2-byte information requests,
+/// which the server ignores, because it sends all information anyway.
 fn wanted_name(data: &[u8]) -> Option<&[u8]> {
     let (len, rest) = data.split_first_chunk()?;
     let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;

@@ -2,7 +2,7 @@
 
 /// `NBDMAGIC`, the server's first word.
 pub(super) const HELLO: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`, which precedes each option and follows [`HELLO`].
+/// `IHAVEOPT`, which precedes each option, and which the server sends after [`HELLO`].
 pub(super) const OPTION: u64 = 0x4948_4156_454f_5054;
 /// Precedes each reply to an option.
 pub(super) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
@@ -67,7 +67,7 @@ pub(super) const FUA: u16 = 1 << 0;
 /// Command flag of `WRITE_ZEROES`: allocate the range.
 pub(super) const NO_HOLE: u16 = 1 << 1;
 
-/// The longest request: the size that clients assume if nothing else was agreed.
+/// The longest request: the size that clients assume if none was negotiated.
 pub(super) const MAX_REQUEST: u32 = 32 << 20;
 
 /// A request without its data.
@@ -83,7 +83,7 @@ pub(super) struct Request {
 impl Request {
     pub(super) const LEN: usize = 28;
 
-    /// `None` if the magic is missing; the stream can then no longer be parsed.
+    /// `None` if the magic number is missing; the stream can then no longer be parsed.
     pub(super) fn parse(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let (magic, rest) = bytes.split_first_chunk()?;
         let (flags, rest) = rest.split_first_chunk()?;

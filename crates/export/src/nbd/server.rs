@@ -27,7 +27,7 @@ use crate::{ExportError, Stats};
 /// Options of [`serve`].
 #[derive(Clone, Debug)]
 pub struct NbdOptions {
-    /// Name of the export; clients that request no name get it too.
+    /// Name of the export; also used for clients that do not request a name.
     pub name: String,
     /// Refuses every write.
     pub read_only: bool,
@@ -37,8 +37,9 @@ pub struct NbdOptions {
     pub threads: usize,
     /// Maximum number of simultaneous connections; the server disconnects further clients.
     pub connections: usize,
-    /// How long a client may pause during the negotiation, and how long it may leave its replies unread when
-    /// the server stops. In between there is no time limit, for example while it is paused or in a debugger.
+    /// How long a client may pause during the negotiation, and how long it may leave its replies unread when the
+    /// server stops. Between these, there is no time limit, because a client may be stopped, for example in a
+    /// debugger.
     pub patience: Duration,
 }
 
@@ -87,23 +88,23 @@ impl Export {
 pub struct NbdServer {
     shared: Arc<Shared>,
     listener: Option<JoinHandle<()>>,
-    /// `None` if another process has created it.
+    /// `None` if another process created the socket.
     socket: Option<NbdSocket>,
 }
 
-/// A socket that listens, for this process or another one to serve on. Dropping it removes it.
+/// A listening socket, on which this process or another one can serve. Dropping it removes the socket.
 pub struct NbdSocket {
     path: PathBuf,
     listener: File,
 }
 
 impl NbdSocket {
-    /// A new unix socket at `path`, which only this user can open.
+    /// Creates a Unix socket at `path`, which only this user can open.
     ///
     /// Replaces a socket that a killed server left at `path`.
     ///
     /// # Errors
-    /// [`ExportError::System`], also if something else exists at `path`, or a running server uses it.
+    /// [`ExportError::System`], also if something else exists at `path`, or if a running server uses the socket.
     pub fn new(path: &Path) -> Result<Self, ExportError> {
         let failed = |e: io::Error| ExportError::system(format!("serve at {}", path.display()), e);
         let path = std::path::absolute(path).map_err(failed)?;
@@ -132,12 +133,12 @@ struct Shared {
     closed: Condvar,
 }
 
-/// Serves `device` on a new unix socket at `path`, which only this user can open.
+/// Serves `device` on a new Unix socket at `path`, which only this user can open.
 ///
 /// Replaces a socket that a killed server left at `path`.
 ///
 /// # Errors
-/// [`ExportError::System`], also if something else exists at `path`, or a running server uses it.
+/// [`ExportError::System`], also if something else exists at `path`, or if a running server uses the socket.
 pub fn serve(
     device: Arc<dyn BlockDevice>,
     path: &Path,
@@ -151,7 +152,8 @@ pub fn serve(
     Ok(server)
 }
 
-/// The same on the [listener](NbdSocket::listener) of a socket that another process creates and removes.
+/// Like [`serve`](Self::serve), but on the [listener](NbdSocket::listener) of a socket that another process creates
+/// and removes.
 ///
 /// # Errors
 /// [`ExportError::System`].
@@ -180,7 +182,7 @@ pub fn serve_on(
 }
 
 impl NbdServer {
-    /// Path of the socket; empty if another process has created it.
+    /// Path of the socket; empty if another process created it.
     pub fn socket(&self) -> &Path {
         self.socket.as_ref().map_or(Path::new(""), |socket| &socket.path)
     }
@@ -219,7 +221,7 @@ impl Shared {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts connections until the server stops, then waits for them to end.
+    /// Accepts connections until the server stops, then waits until all connections have ended.
     fn accept(&self, listener: &UnixListener) {
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
@@ -245,8 +247,8 @@ impl Shared {
                 let ended = threads.extract_if(.., |thread| thread.is_finished());
                 ended.for_each(|thread| drop(thread.join()));
             }
-            // Handles connections that were accepted after the flag was raised but before the
-            // others were shut down.
+            // Shuts down connections that were accepted after the flag was raised but before the others were shut
+            // down.
             let open = self.open();
             for stream in open.values() {
                 let _ = stream.shutdown(Shutdown::Read);
@@ -256,7 +258,7 @@ impl Shared {
                 .wait_timeout_while(open, self.options.patience, |open| !open.is_empty());
             let (open, _) = waited.unwrap_or_else(PoisonError::into_inner);
             for stream in open.values() {
-                // Ends a write that waits for the client.
+                // Aborts a write that waits for the client.
                 let _ = stream.shutdown(Shutdown::Both);
             }
             drop(open);
@@ -276,7 +278,7 @@ impl Shared {
             match listener.accept() {
                 Ok((stream, _)) => return Some(stream),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                // No file descriptors left: wait until a connection closes.
+                // All file descriptors are in use: wait until a connection closes.
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
@@ -312,7 +314,7 @@ impl Drop for Closes<'_> {
     }
 }
 
-/// A socket that only this user can open from the moment it exists.
+/// A socket that only this user can open, from the moment it is created.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

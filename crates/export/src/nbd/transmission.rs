@@ -1,5 +1,5 @@
-//! Requests and replies of one connection. Its threads take turns at reading the socket, and each executes the
-//! requests that it has read, so that no request moves from one thread to another.
+//! Requests and replies of one connection. Its threads read the socket alternately, and each executes the requests
+//! that it has read, so that no request is passed from one thread to another.
 
 use std::io::{self, IoSlice, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -13,13 +13,13 @@ use super::server::Export;
 use crate::errno::errno;
 use crate::stop::Stop;
 
-/// Maximum data of one connection in memory: two of the longest requests.
+/// Maximum amount of data of one connection in memory: two of the longest requests.
 const BUDGET: usize = 2 * protocol::MAX_REQUEST as usize;
 
 /// Buffers up to this length are kept for the next request.
 const KEPT: usize = 1 << 20;
 
-/// Executes requests on `threads` threads until the client leaves or violates the protocol. Aborts the zeroing
+/// Executes requests on `threads` threads until the client disconnects or violates the protocol. Aborts the zeroing
 /// of ranges once `stop` is raised.
 pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: usize) {
     let connection = Connection {
@@ -36,7 +36,7 @@ pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: 
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, || connection.work());
         let others: Vec<_> = (1..threads).flat_map(start).collect();
         connection.work();
-        // The end of a scope waits for a thread's work, not for the thread.
+        // The end of a scope waits for a thread's work, but not until the thread has exited.
         others.into_iter().for_each(|thread| drop(thread.join()));
     });
 }
@@ -45,7 +45,7 @@ struct Connection<'a> {
     stream: &'a UnixStream,
     export: &'a Export,
     stop: &'a Stop,
-    /// Held by the thread that reads; `false` once there is nothing more to read.
+    /// Locked by the thread that reads; `false` once there is nothing more to read.
     reading: Mutex<bool>,
     writing: Mutex<()>,
     /// Bytes still available for data.
@@ -90,7 +90,7 @@ impl Connection<'_> {
         }
     }
 
-    /// The next request, with its data in `buffer`. `None` at the end.
+    /// Reads the next request, with its data in `buffer`. `None` at the end of the stream.
     fn next(&self, buffer: &mut Buffer) -> Option<Request> {
         let mut going_on = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         if !*going_on {
@@ -212,7 +212,7 @@ impl Connection<'_> {
 }
 
 impl Request {
-    /// Bytes of data that the request contains or requests.
+    /// Number of data bytes that the request contains or requests.
     fn data(&self) -> usize {
         match self.command {
             command::READ | command::WRITE => self.len as usize,
@@ -221,7 +221,7 @@ impl Request {
     }
 }
 
-/// Maps an error to the protocol's list; anything else becomes `EIO`.
+/// Maps an error to one of the protocol's error numbers; all others become `EIO`.
 fn on_the_wire(error: Errno) -> u32 {
     let known = [
         Errno::PERM,

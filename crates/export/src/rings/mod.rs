@@ -1,7 +1,8 @@
-//! Requests over io_uring: a few threads receive many short requests from the kernel, drive the disk and reply.
+//! Requests over io_uring: a few threads receive many short requests from the kernel, issue the disk requests and
+//! reply.
 //!
-//! A [`Transport`] defines how requests arrive and how replies are sent: [FUSE](crate::fuse) or
-//! [ublk](crate::ublk). Everything between is the same.
+//! A [`Transport`] defines how requests arrive and how replies are sent: [FUSE](crate::fuse) or [ublk](crate::ublk).
+//! All other processing is the same for both.
 
 mod prepared;
 mod requests;
@@ -16,18 +17,18 @@ pub(crate) use ring::{Command, Ring, Tag, Vector};
 pub(crate) use slow::{Done, Outcome, Work};
 pub(crate) use worker::{Arrived, Transport, serve};
 
-/// The largest request, which is agreed on with the kernel.
+/// The maximum request size, which is agreed on with the kernel.
 ///
-/// FUSE would allow 1 MiB, but the kernel splits a transfer that exceeds the agreed size into requests that it
-/// sends together. Several cores can therefore encipher a transfer of 1 MiB while parts of it are already being
-/// written, at the price of three more requests. `cargo xtask bench volume` measured 128 KiB to 1 MiB: 256 KiB
-/// was the best for writes, and no worse for reads.
+/// FUSE would allow 1 MiB, but the kernel splits a transfer that exceeds the agreed size into requests that it sends
+/// together. Several cores can therefore encrypt a 1 MiB transfer while parts of it are already being written, at the
+/// cost of three more requests. `cargo xtask bench volume` was run with 128 KiB to 1 MiB: 256 KiB was the best size
+/// for writes, and not worse for reads.
 pub(crate) const MAX_REQUEST: usize = 256 << 10;
 
-/// From this size on it is worthwhile to pass data to another thread: copying and enciphering take longer than
-/// waking it.
+/// From this size on it is worthwhile to pass data to another thread, because copying and encrypting it takes longer
+/// than waking the thread.
 pub(crate) const LONG: usize = 64 << 10;
 
-/// Distance between the data of two slots in bytes: a page more than they need. Otherwise the first pages of
+/// Distance between the data of two slots in bytes: one page more than the data needs. Otherwise the first pages of
 /// all slots, which short requests use, would compete for the same few cache sets of the CPU.
 pub(crate) const DATA_STRIDE: usize = MAX_REQUEST + 4096;

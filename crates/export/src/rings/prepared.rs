@@ -1,4 +1,4 @@
-//! Rings that are created before anything else, because a confined process cannot create any.
+//! Rings that are created at the start, because a confined process cannot create any.
 #![expect(clippy::disallowed_methods, reason = "files of the kernel")]
 
 use std::io;
@@ -11,7 +11,7 @@ use super::ring::Ring;
 /// Events that a ring watches in addition to its slots.
 const EVENTS: usize = 2;
 
-/// The kernel's queues from which a ring receives requests, each with the number of slots.
+/// The kernel queues from which a ring receives requests, each with the number of slots.
 pub(crate) type Queues = Vec<(u16, usize)>;
 
 /// The resources of a server that a confined process cannot create.
@@ -23,12 +23,12 @@ impl Prepared {
         Self(None)
     }
 
-    /// Rings for a server with this many threads, if they are available.
+    /// Creates rings for a server with this many threads, if rings are available.
     pub fn rings(threads: usize) -> Self {
         Self(Rings::new(threads))
     }
 
-    /// Whether the process will use rings, which have already been created.
+    /// Whether the process will use rings, which have been created in advance.
     pub fn has_rings(&self) -> bool {
         self.0.is_some()
     }
@@ -36,17 +36,18 @@ impl Prepared {
 
 /// All rings of a server.
 pub(crate) struct Rings {
-    /// The rings, one per online CPU. Together they cover every possible CPU, whose queue FUSE uses for its requests.
+    /// The rings, one per online CPU. Together they cover every possible CPU, because FUSE puts a request into the
+    /// queue of the CPU that issues it.
     pub(crate) queues: Vec<(Queues, Ring)>,
-    /// The rings of FUSE's worker pool, twice as many as its threads: some wait for the next request on one CPU
-    /// while requests arrive on another.
+    /// The rings of FUSE's worker pool, twice as many as the configured threads: some of them wait for the next
+    /// request on one CPU while requests arrive on another.
     pub(crate) pool: Vec<Ring>,
-    /// Page size in bytes, which a confined process cannot query either.
+    /// Page size in bytes, which a confined process cannot query.
     pub(crate) page: usize,
 }
 
 impl Rings {
-    /// `None` if this process gets none, or the CPUs are unknown.
+    /// `None` if this process cannot create rings, or the CPUs are unknown.
     pub(crate) fn new(threads: usize) -> Option<Self> {
         let with_ring = |queues: Queues| {
             let slots: usize = queues.iter().map(|(_, depth)| depth).sum();
@@ -59,10 +60,10 @@ impl Rings {
         Some(Self { queues, pool: pool.collect::<Option<_>>()?, page })
     }
 
-    /// Gives each ring the two files that it works on.
+    /// Sets the two files that each ring accesses.
     pub(crate) fn open(&mut self, kernel: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
-        // Otherwise each request to a file in RAM would go through a worker thread. A ring checks this only
-        // when it gets the file.
+        // Otherwise each request to a file in RAM would go through a worker thread. A ring checks this only when the
+        // file is registered.
         let _ = never_waits(&io_target.file);
         let queues = self.queues.iter_mut().map(|(_, ring)| ring);
         queues.chain(&mut self.pool).try_for_each(|ring| ring.open(kernel, io_target))
@@ -77,15 +78,15 @@ pub(crate) fn cpus(which: &str) -> Option<Vec<usize>> {
 
 /// Maximum number of slots in a FUSE queue.
 ///
-/// Requests beyond these wait in the kernel, which adds the next one to each reply without a wake-up. Small
-/// requests become faster up to 20, because more of them reach the disk concurrently. With 22 and more, large
-/// reads measured up to a fifth slower: all of them reach the disk and return together, so that disk and CPUs
-/// alternate.
+/// Requests beyond this number wait in the kernel, which delivers the next one with each reply, without a wake-up. Up
+/// to 20 slots, small requests become faster, because more of them reach the disk concurrently. With 22 or more,
+/// large reads were up to 20 % slower in measurements: all of them reach the disk and return together, so that the
+/// disk and the CPUs work alternately.
 const MOST: usize = 20;
 
-/// With more than two CPUs each queue is shared by two rings, so that one CPU's requests do not all wait for
-/// one thread. With two, the other CPU is busy with the sender, and sharing only wakes more threads: a request
-/// measured 5 to 15 % more CPU time.
+/// With more than two CPUs each queue is shared by two rings, so that one CPU's requests do not all wait for one
+/// thread. With two CPUs, the other CPU is busy with the sender, and sharing only wakes more threads: each request
+/// then took 5 to 15 % more CPU time.
 fn share(online: &[usize], possible: &[usize]) -> Vec<Queues> {
     let rings = online.len().max(1);
     let sharers = if rings > 2 { 2 } else { 1 };
@@ -112,8 +113,8 @@ fn cpu_list(list: &str) -> Vec<usize> {
     ranges.flatten().collect()
 }
 
-/// Slots of each of this many queues, at most `most`. Each can use up to [`MAX_REQUEST`](super::MAX_REQUEST) of
-/// memory.
+/// Number of slots for each of this many queues, at most `most`. Each slot can use up to
+/// [`MAX_REQUEST`](super::MAX_REQUEST) bytes of memory.
 pub(crate) fn depth(queues: usize, most: usize) -> usize {
     (256 / queues).clamp(8, most)
 }

@@ -1,4 +1,4 @@
-//! Requests under way: what a ring does between a request's arrival and its reply.
+//! Requests in progress: the processing of a request by a ring, from its arrival to its reply.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -14,10 +14,10 @@ use crate::stripes::Hold;
 
 /// Memory for the data of one request at a time.
 pub(crate) trait Buffer {
-    /// The data. It must not be requested while the kernel or another thread works on it.
+    /// The data. This must not be called while the kernel or another thread works on it.
     fn data(&mut self) -> &mut [u8];
 
-    /// Keeps the memory permanently: the kernel or another thread may still access it.
+    /// Keeps the memory permanently, because the kernel or another thread may still access it.
     fn leak(&self);
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Success {
     Written(usize),
 }
 
-/// The result for the reply, or `None` while the request is under way.
+/// The result for the reply, or `None` while the request is in progress.
 pub(crate) type Answer = Option<Result<Success, Errno>>;
 
 /// The event for which a request is waiting.
@@ -38,10 +38,10 @@ pub(crate) type Answer = Option<Result<Success, Errno>>;
 enum State {
     Reading,
     Writing,
-    /// The flush that a write requested.
+    /// A flush, because the write has to be durable.
     Syncing,
     Flushing,
-    /// The slow lane, which executes the request; it is not a write.
+    /// The slow lane, which executes the request; the request is not a write.
     Lane,
 }
 
@@ -57,7 +57,7 @@ struct Slot<B> {
     moved: usize,
     /// Whether the write must be durable before its reply.
     sync: bool,
-    /// Whether the slot holds its range, as a write does on its way to the disk.
+    /// Whether the slot holds a lock on its range, as a write does until the disk has finished.
     held: bool,
 }
 
@@ -98,7 +98,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         self.slots.len()
     }
 
-    /// The address of a slot's memory.
+    /// The memory of a slot.
     pub(crate) fn buffer(&mut self, slot: usize) -> &mut Option<B> {
         &mut self.slots[slot].buffer
     }
@@ -142,14 +142,14 @@ impl<'a, B: Buffer> Requests<'a, B> {
             Err(e) => return Ok(Some(Err(e))),
         };
         let range = offset..offset + len as u64;
-        // The parts of a long transfer arrive together, and one core would encipher them one after another.
+        // The parts of a long transfer arrive together, and one core would encrypt them one after another.
         if len >= LONG
             || !self.served.bytes.is_whole(offset, len)
             || !self.served.bytes.stripes().try_acquire(&range, Hold::Shared)
         {
             return self.hand_over(slot, Work::Write { offset, sync }, len);
         }
-        // Released when the request or this thread ends: from here on the range is known.
+        // From here on the range is stored in the request, and released when the request or this thread ends.
         let request = &mut self.slots[slot];
         (request.offset, request.len, request.held, request.sync) = (offset, len, true, sync);
         self.served.counters.write(len);
@@ -179,7 +179,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         let left = &mut self.data(slot)[moved..len];
         let (data, len) = (left.as_mut_ptr(), left.len() as u32);
         let on_disk = self.io_target.extent.offset + offset + moved as u64;
-        // SAFETY: the bytes are in the slot's data, which nobody touches until the disk has finished.
+        // SAFETY: the bytes are in the slot's data, which nobody accesses until the disk has finished.
         unsafe {
             if state == State::Reading {
                 self.ring.read(data, len, on_disk, Tag::Transfer(slot))?;
@@ -199,13 +199,13 @@ impl<'a, B: Buffer> Requests<'a, B> {
         request.moved += result.max(0) as usize;
         let Slot { state, offset, len, sync, .. } = *request;
         if result > 0 && request.moved < len {
-            // A short transfer continues where it stopped.
+            // A short transfer is continued where it stopped.
             return self.transfer(slot);
         }
         self.in_flight -= 1;
         self.give_back(slot);
         if result <= 0 {
-            // Reaching the end of an underlying file that was truncated is also an error.
+            // If the underlying file was truncated, reaching its end is also an error.
             let error = if result < 0 { result } else { -Errno::IO.raw_os_error() };
             return Ok(Some(Err(self.failed(error))));
         }
@@ -250,7 +250,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         Some(Ok(if written { Success::Written(len) } else { Success::Data(0) }))
     }
 
-    /// Has another thread do the work on the first `len` bytes of a slot's data.
+    /// Passes the first `len` bytes of a slot's data to another thread for processing.
     pub(crate) fn hand_over(&mut self, slot: usize, work: Work, len: usize) -> io::Result<Answer> {
         let is_write = matches!(work, Work::Write { .. });
         self.slots[slot].state = if is_write { State::Writing } else { State::Lane };
@@ -284,9 +284,9 @@ impl<'a, B: Buffer> Requests<'a, B> {
 }
 
 impl<B: Buffer> Drop for Requests<'_, B> {
-    /// A thread can exit before its requests complete, because of a ring error or a panic. It then leaves their
-    /// memory to its remaining users: the slow lane, or the kernel, which closes rings later. Nobody waits for
-    /// their ranges any more, because the server is stopping.
+    /// A thread can exit before its requests complete, because of a ring error or a panic. Their memory is then
+    /// leaked, because it may still be used by the slow lane, or by the kernel, which closes rings later. Their
+    /// ranges stay locked, but nobody waits for them any more, because the server is stopping.
     fn drop(&mut self) {
         if self.in_flight > 0 {
             self.slots.iter().filter_map(|slot| slot.buffer.as_ref()).for_each(Buffer::leak);

@@ -1,4 +1,4 @@
-//! One io_uring for both the kernel's requests and those to the disk.
+//! One io_uring for the kernel's requests and for disk requests.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -17,10 +17,10 @@ const KERNEL: types::Fixed = types::Fixed(1);
 /// Index of the pinned memory in the ring's table.
 const PINNED: u16 = 0;
 
-/// Pause before a retry if the kernel has no memory.
+/// Pause before a retry if the kernel is short of memory.
 const SHORTAGE: Duration = Duration::from_millis(1);
 
-/// Identifies the request of a completion.
+/// Identifies the request to which a completion belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
     /// A request has arrived in this slot.
@@ -69,8 +69,8 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A ring for up to `entries` simultaneous requests, which starts with [`enable`](Self::enable). From then
-    /// on it accepts only a server's operations, because system call filters do not see ring operations.
+    /// A ring for up to `entries` simultaneous requests. It starts with [`enable`](Self::enable), and from then on
+    /// accepts only a server's operations, because system call filters do not apply to ring operations.
     pub(crate) fn new(entries: usize) -> io::Result<Self> {
         const FIXED_FILE: u8 = 1;
         let operations = [
@@ -95,19 +95,19 @@ impl Ring {
         Ok(Self { ring, pinned: false })
     }
 
-    /// Gives it the two files that it works on.
+    /// Sets the two files that the ring accesses.
     pub(crate) fn open(&mut self, kernel: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
         self.ring.submitter().register_files(&[io_target.file.as_raw_fd(), kernel.as_raw_fd()])
     }
 
-    /// Pins the memory that all reads and writes use, if this user may pin that much. The kernel then need not
-    /// look up its pages for each request.
+    /// Pins the memory that all reads and writes use, if this user may pin that much. The kernel then does not need
+    /// to look up the pages for each request.
     ///
     /// # Safety
     /// The memory must stay valid while the ring exists.
     pub(crate) unsafe fn pin(&mut self, start: *mut u8, len: usize) {
         let whole = Vector { start, len };
-        // SAFETY: `Vector` is `struct iovec`. The caller has promised that the memory it points to stays valid.
+        // SAFETY: `Vector` is `struct iovec`. The caller guarantees that the memory it points to stays valid.
         self.pinned = unsafe {
             let whole = std::slice::from_raw_parts((&raw const whole).cast(), 1);
             self.ring.submitter().register_buffers(whole)
@@ -117,16 +117,16 @@ impl Ring {
 
     /// From now on only the calling thread may use the ring.
     pub(crate) fn enable(&mut self) -> io::Result<()> {
-        // This saves the kernel a look-up per call; not every kernel supports it.
+        // This saves a look-up in the kernel per call; not every kernel supports it.
         let _ = self.ring.submitter().register_ring_fd();
         self.ring.submitter().register_enable_rings()
     }
 
-    /// Requests a slot's next request from the kernel, and passes the reply to the last one if there was one.
+    /// Requests a slot's next request from the kernel, and passes the reply to the previous request if there was one.
     ///
     /// # Safety
-    /// The memory that the command refers to must stay valid while the ring exists, and nobody may touch it
-    /// until the slot's [`Tag::Fetch`] has arrived.
+    /// The memory that the command refers to must stay valid while the ring exists, and nobody may access it until
+    /// the slot's [`Tag::Fetch`] has arrived.
     pub(crate) unsafe fn fetch(&mut self, command: &Command, slot: usize) -> io::Result<()> {
         self.push(command.build(), Tag::Fetch(slot))
     }
@@ -188,7 +188,7 @@ impl Ring {
         self.enter(0)
     }
 
-    /// Submits the queued requests, waits for one completion and takes all that have arrived.
+    /// Submits the queued requests, waits for one completion and removes all that have arrived.
     pub(crate) fn wait(&mut self, completions: &mut Vec<(Tag, i32)>) -> io::Result<()> {
         if self.ring.completion().is_empty() {
             self.enter(1)?;
@@ -199,7 +199,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Takes the completions that have arrived.
+    /// Removes the completions that have arrived from the queue.
     pub(crate) fn take(&mut self, completions: &mut Vec<(Tag, i32)>) {
         let queue = self.ring.completion();
         completions.extend(queue.map(|c| (Tag::decode(c.user_data()), c.result())));
@@ -210,7 +210,7 @@ impl Ring {
         match Errno::from_io_error(&error) {
             // Interrupted, or the completion queue is full: the next iteration handles both.
             Some(Errno::INTR | Errno::BUSY) => Ok(()),
-            // The kernel has no memory for requests at present (io_uring_enter(2)).
+            // The kernel is temporarily short of memory for requests (io_uring_enter(2)).
             Some(Errno::AGAIN | Errno::NOMEM) => {
                 std::thread::sleep(SHORTAGE);
                 Ok(())
@@ -222,8 +222,7 @@ impl Ring {
     fn push(&mut self, request: Entry128, tag: Tag) -> io::Result<()> {
         let request = request.user_data(tag.encode());
         loop {
-            // SAFETY: the caller has promised that the memory that the request refers to stays
-            // valid.
+            // SAFETY: the caller guarantees that the memory to which the request refers stays valid.
             if unsafe { self.ring.submission().push(&request) }.is_ok() {
                 return Ok(());
             }

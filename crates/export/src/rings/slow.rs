@@ -1,5 +1,5 @@
-//! The slow lane, for requests that would block a ring: requests for parts of sectors, writes that conflict
-//! with one, and long ones for which no other thread is free.
+//! The slow lane, for requests that would block a ring: requests for parts of sectors, writes that conflict with such
+//! a request, and long requests for which no other thread is free.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,12 +16,12 @@ use crate::stop::Stop;
 pub(crate) struct Job {
     pub(crate) slot: usize,
     pub(crate) work: Work,
-    /// The slot's data, lent until the job is done.
+    /// The slot's data, lent until the job is finished.
     pub(crate) data: *mut u8,
     pub(crate) len: usize,
 }
 
-// SAFETY: the slot's owner does not touch its data until the job is reported as done.
+// SAFETY: the slot's owner does not access the data until the job is reported as finished.
 unsafe impl Send for Job {}
 
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub(crate) enum Work {
 pub(crate) enum Outcome<B> {
     /// The job is finished, with this result for the reply.
     Finished(Result<usize, Errno>),
-    /// The slot's memory is returned, with a new request.
+    /// The slot's memory is returned, together with a new request.
     Returned(B),
     /// The kernel has released the slot.
     Released,
@@ -71,7 +71,7 @@ impl<B> AsFd for Done<B> {
     }
 }
 
-/// A lane: one end to submit jobs, and one from which any number of threads can receive them.
+/// Creates a lane: one end to submit jobs, and one from which any number of threads can receive them.
 pub(crate) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
     let (jobs, lane) = channel();
     (jobs, Mutex::new(lane))
@@ -79,22 +79,21 @@ pub(crate) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
 
 /// Executes jobs one after another until the sender is gone.
 ///
-/// If a job panics, its reply is `EIO` and the lane continues. Otherwise its ring would wait for
-/// the reply for ever.
+/// If a job panics, its reply is `EIO` and the lane continues. Otherwise its ring would wait for the result for ever.
 pub(crate) fn run<B>(served: &Served, stop: &Stop, jobs: &Mutex<Receiver<Job>>, done: &Done<B>) {
     // A thread holds the lock while it waits for a job, but not while it executes one.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
-        // SAFETY: `data` has `len` bytes, which belong to this job until it is reported. Their
-        // owner keeps them mapped even if it ends before that.
+        // SAFETY: `data` has `len` bytes, which belong to this job until it is reported as finished. Their owner
+        // keeps them mapped even if it exits earlier.
         let data = unsafe { std::slice::from_raw_parts_mut(job.data, job.len) };
         let work = || match job.work {
             Work::Read { offset } => served.read(offset, data),
             Work::Write { offset, sync } => served.write(offset, data, sync),
             Work::Zero { offset, len, may_discard } => served.zero(offset, len, may_discard, stop),
         };
-        // The shared state is the device, which handles its own panics; atomics; and stripes, which are
-        // released. The data of a failed job is not used.
+        // The shared state is the device, which handles its own panics, atomics, and stripes, which are released. The
+        // data of a failed job is not used.
         let result = catch_unwind(AssertUnwindSafe(work));
         done.put(job.slot, Outcome::Finished(result.unwrap_or(Err(Errno::IO))));
     }

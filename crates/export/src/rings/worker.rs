@@ -1,5 +1,5 @@
-//! The thread of a ring: it receives requests, drives the disk and replies, until the kernel has released every
-//! slot or `stop` is raised.
+//! The thread of a ring. It receives requests, accesses the disk and replies until the kernel has released every slot
+//! or `stop` is raised.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -22,17 +22,17 @@ const TOLD: usize = 1;
 pub(crate) trait Transport {
     type Buffer: Buffer + Send;
 
-    /// Requests the first request of a slot.
+    /// Asks the kernel for the first request of a slot.
     fn fetch(&mut self, requests: &mut Requests<'_, Self::Buffer>, slot: usize) -> io::Result<()>;
 
-    /// Begins the request that has arrived in a slot.
+    /// Starts executing the request that has arrived in a slot.
     fn begin(
         &mut self,
         requests: &mut Requests<'_, Self::Buffer>,
         slot: usize,
     ) -> io::Result<Arrived>;
 
-    /// Replies, and requests the next request.
+    /// Replies, and asks the kernel for the next request.
     fn reply(
         &mut self,
         requests: &mut Requests<'_, Self::Buffer>,
@@ -43,14 +43,14 @@ pub(crate) trait Transport {
 
 /// The outcome of a request that has just arrived.
 pub(crate) enum Arrived {
-    /// It is in progress on this ring, or has its reply.
+    /// It is in progress on this ring, or its result is known.
     Here(Answer),
-    /// Another thread has the slot's memory with the request.
+    /// Another thread has the slot's memory, together with the request.
     Lent,
 }
 
-/// Executes requests from `ring` until no more can arrive or `stop` is raised. Reports once whether it has
-/// started. `lanes` threads execute requests that would block the ring.
+/// Executes the requests of `ring` until no more can arrive or `stop` is raised. Reports once whether it has started.
+/// `lanes` threads execute requests that would block the ring.
 pub(crate) fn serve<T: Transport>(
     (served, io_target): (&Served, &IoTarget),
     stop: &Stop,
@@ -71,7 +71,7 @@ pub(crate) fn serve<T: Transport>(
         match worker.begin(stop) {
             Ok(()) => {
                 let _ = report.send(Ok(()));
-                // After an error of the ring itself nobody can be notified; the server stops.
+                // After an error of the ring itself there is no way to report it; the server stops.
                 let _ = worker.run();
             }
             Err(e) => drop(report.send(Err(e))),
@@ -81,7 +81,7 @@ pub(crate) fn serve<T: Transport>(
 
 struct Worker<'a, T: Transport> {
     requests: Requests<'a, T::Buffer>,
-    /// Dropped after the ring, which may still access its memory.
+    /// Dropped after the ring, which may still access the memory.
     transport: T,
     done: Arc<Done<T::Buffer>>,
     /// Slots that the kernel has released.
@@ -90,7 +90,7 @@ struct Worker<'a, T: Transport> {
 }
 
 impl<T: Transport> Worker<'_, T> {
-    /// Offers every slot to the kernel.
+    /// Makes every slot available to the kernel.
     fn begin(&mut self, stop: &Stop) -> io::Result<()> {
         for slot in 0..self.requests.len() {
             self.transport.fetch(&mut self.requests, slot)?;

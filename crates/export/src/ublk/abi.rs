@@ -2,7 +2,7 @@
 
 use crate::rings::{Command, MAX_REQUEST};
 
-/// Operations of `/dev/ublk-control`, and of a disk's connection.
+/// Operations of `/dev/ublk-control`, and of a disk's character device.
 pub(super) const GET_DEV_INFO: u32 = read(0x02);
 pub(super) const ADD_DEV: u32 = read_write(0x04);
 pub(super) const DEL_DEV: u32 = read_write(0x05);
@@ -36,12 +36,12 @@ const fn ioctl(direction: u32, len: u32, number: u32) -> u32 {
 const CONTROL_LEN: usize = 32;
 /// Length of `struct ublksrv_ctrl_dev_info`.
 pub(super) const INFO_LEN: usize = 64;
-/// Length of `struct ublk_params` up to the end of its first part.
+/// Length of `struct ublk_params` up to the end of its basic parameters.
 pub(super) const PARAMS_LEN: usize = 40;
 /// Length of `struct ublksrv_io_desc`.
 pub(super) const DESCRIPTOR_LEN: usize = 24;
 
-/// `UBLK_MAX_QUEUE_DEPTH`: the distance between the descriptors of two queues.
+/// `UBLK_MAX_QUEUE_DEPTH`: the number of descriptors between the starts of two queues.
 pub(super) const MAX_DEPTH: usize = 4096;
 
 /// The unit of sizes and offsets on a disk, in bytes.
@@ -59,7 +59,7 @@ pub(super) fn control(number: u32, (address, len): (u64, u16), word: u64) -> [u8
     body
 }
 
-/// `struct ublksrv_ctrl_dev_info` of a new disk. `mark` is only for the program.
+/// `struct ublksrv_ctrl_dev_info` of a new disk. `mark` is used only by the program.
 pub(super) fn info(number: u32, queues: u16, depth: u16, mark: u64) -> [u8; INFO_LEN] {
     let mut info = [0; INFO_LEN];
     info[..2].copy_from_slice(&queues.to_ne_bytes());
@@ -73,8 +73,8 @@ pub(super) fn info(number: u32, queues: u16, depth: u16, mark: u64) -> [u8; INFO
 /// Offset of `ublksrv_flags` in `struct ublksrv_ctrl_dev_info`.
 pub(super) const MARK_AT: usize = 32;
 
-/// `struct ublk_params` with `struct ublk_param_basic`: a disk of `size` bytes that has a cache, and works best with
-/// `sector` bytes, a power of two.
+/// `struct ublk_params` with `struct ublk_param_basic`: a disk of `size` bytes that has a write cache, and for which
+/// requests of `sector` bytes, a power of two, are the most efficient.
 pub(super) fn params(size: u64, sector: usize, read_only: bool) -> [u8; PARAMS_LEN] {
     const BASIC: u32 = 1;
     const READ_ONLY: u32 = 1;
@@ -86,14 +86,14 @@ pub(super) fn params(size: u64, sector: usize, read_only: bool) -> [u8; PARAMS_L
     params[..4].copy_from_slice(&(PARAMS_LEN as u32).to_ne_bytes());
     params[4..8].copy_from_slice(&BASIC.to_ne_bytes());
     params[8..12].copy_from_slice(&attributes.to_ne_bytes());
-    // Logical and physical block size, optimal and minimal request, as powers of two.
+    // Logical and physical block size, optimal and minimum request size, as powers of two.
     params[12..16].copy_from_slice(&[logical, best, best, best]);
     params[16..20].copy_from_slice(&(MAX_REQUEST as u32 / SECTOR as u32).to_ne_bytes());
     params[24..32].copy_from_slice(&(size / SECTOR).to_ne_bytes());
     params
 }
 
-/// A request from the kernel; one kind stands for all that are not served.
+/// A request from the kernel; one variant represents all operations that are not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Read { offset: u64, len: usize },
@@ -120,12 +120,12 @@ impl Request {
     }
 }
 
-/// Requests the first request of a slot, whose data is read from or written to `address`.
+/// Asks the kernel for the first request of a slot, whose data is read from or written to `address`.
 pub(super) fn fetch(queue: u16, slot: usize, address: u64) -> Command {
     io_command(FETCH_REQ, queue, slot, 0, address)
 }
 
-/// Replies with a number of bytes or a negative error number, and requests the next request.
+/// Replies with a number of bytes or a negative error number, and asks for the next request.
 pub(super) fn commit(queue: u16, slot: usize, result: i32, address: u64) -> Command {
     io_command(COMMIT_AND_FETCH_REQ, queue, slot, result, address)
 }

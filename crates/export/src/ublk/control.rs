@@ -24,7 +24,7 @@ impl Control {
     /// The node that exists once the driver is loaded.
     pub const NODE: &str = "/dev/ublk-control";
 
-    /// Opens it.
+    /// Opens the driver's control node.
     ///
     /// # Errors
     /// The operating system's error: the driver is missing (`ublk_drv`, Linux 6.5), or permission is denied.
@@ -41,11 +41,11 @@ impl Control {
         format!("/dev/ublkb{number}").into()
     }
 
-    /// Creates the disk with this number. It appears once it is [started](Self::start); before that it must be
+    /// Creates the disk with this number. It appears once it is [started](Self::start); before that, it must be
     /// [served](super::serve) through the returned connection.
     ///
     /// # Errors
-    /// The operating system's error; [`io::ErrorKind::AlreadyExists`] if there is a disk with this number.
+    /// The operating system's error; [`io::ErrorKind::AlreadyExists`] if a disk with this number exists.
     pub fn add(&mut self, number: u32, disk: &Disk) -> io::Result<File> {
         let unknown = || io::Error::other("the number of CPUs is not known");
         let queues = cpus("online").ok_or_else(unknown)?.len();
@@ -62,12 +62,13 @@ impl Control {
         connection
     }
 
-    /// Makes the disk appear. Waits until it is served.
+    /// Makes the disk appear. Waits until the disk is being served.
     ///
     /// # Errors
     /// The operating system's error.
     pub fn start(&mut self, number: u32) -> io::Result<()> {
-        // The kernel takes the process that opened the connection for the server.
+        // The kernel regards the process that opened the connection as the server; this process creates the disk for
+        // another.
         self.command(abi::START_DEV, number, (0, 0), u64::from(std::process::id()))
     }
 
@@ -96,8 +97,8 @@ impl Control {
         self.delete(number)
     }
 
-    /// Stops a disk: it disappears, even if it is in use, and its server ends. Its number stays taken until it is
-    /// [deleted](Self::delete).
+    /// Stops a disk: it disappears, even if it is in use, and its server stops. Its number stays in use until the
+    /// disk is [deleted](Self::delete).
     ///
     /// # Errors
     /// The operating system's error.
@@ -110,7 +111,7 @@ impl Control {
     /// # Errors
     /// The operating system's error.
     pub fn delete(&mut self, number: u32) -> io::Result<()> {
-        // The other command waits until the server has closed its connection.
+        // The older command waits until the server has closed its connection.
         match self.command(abi::DEL_DEV_ASYNC, number, (0, 0), 0) {
             Err(e) if Errno::from_io_error(&e) == Some(Errno::OPNOTSUPP) => {
                 self.command(abi::DEL_DEV, number, (0, 0), 0)
@@ -125,7 +126,7 @@ impl Control {
         self.command(operation, number, place, 0)
     }
 
-    /// `place` is memory that the caller keeps valid until this returns.
+    /// `place` is the address and length of memory that the caller keeps valid until this function returns.
     fn command(
         &mut self,
         operation: u32,
@@ -136,7 +137,7 @@ impl Control {
         let body = abi::control(number, place, word);
         let request = opcode::UringCmd80::new(types::Fd(self.file.as_raw_fd()), operation);
         let request: Entry128 = request.cmd(body).build();
-        // SAFETY: `place` stays valid until the completion has arrived, for which this waits.
+        // SAFETY: `place` stays valid until the completion has arrived, for which this function waits.
         unsafe { self.ring.submission().push(&request) }.map_err(io::Error::other)?;
         loop {
             match self.ring.submit_and_wait(1) {

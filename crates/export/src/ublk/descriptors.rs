@@ -15,7 +15,7 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
-    /// The descriptors of the queue with this number, which has `depth` slots; `page` is the page size.
+    /// The descriptors of the queue with this number and `depth` slots; `page` is the page size.
     pub(super) fn new(
         connection: BorrowedFd<'_>,
         queue: u16,
@@ -26,7 +26,7 @@ impl Descriptors {
         let stride = (MAX_DEPTH * DESCRIPTOR_LEN).next_multiple_of(page);
         let offset = u64::from(queue) * stride as u64;
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a new mapping at an address that the kernel chooses touches no other memory.
+        // SAFETY: a new mapping at an address that the kernel chooses does not affect other memory.
         let start =
             unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ, flags, connection, offset) }?;
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -36,8 +36,8 @@ impl Descriptors {
     /// The request that has arrived in a slot.
     pub(super) fn request(&self, slot: usize) -> Request {
         assert!(slot < self.depth, "a slot of the queue");
-        // SAFETY: the slot's descriptor is in the mapping, which is page-aligned. The kernel wrote it before
-        // the slot's completion and writes it again only after the reply; any bytes are valid.
+        // SAFETY: the slot's descriptor is in the mapping, which is page-aligned. The kernel wrote it before the
+        // slot's completion, and will write it again only after the reply; any bytes are valid.
         Request::parse(unsafe { self.start.as_ptr().add(slot).read_volatile() })
     }
 }

@@ -5,10 +5,10 @@
 pub struct Disk {
     /// Bytes; a multiple of 512.
     pub size: u64,
-    /// Requests should be a multiple of this many bytes; a power of two from 512 to 4096.
+    /// Preferred request size in bytes: requests should be a multiple of it. A power of two from 512 to 4096.
     pub sector: usize,
     /// Whether the kernel refuses writes.
     pub read_only: bool,
-    /// Any number, which the kernel stores and returns.
+    /// Any number; the kernel stores it and returns it on request.
     pub mark: u64,
 }

@@ -1,4 +1,4 @@
-//! The threads that serve a disk: one for each of the kernel's queues.
+//! The threads that serve a disk: one per kernel queue.
 
 use std::fs::File;
 use std::io;
@@ -22,21 +22,20 @@ use crate::stop::Stop;
 use crate::threads::{Threads, all_serve};
 use crate::{ExportError, Stats};
 
-/// Number of threads of a ring for requests that would block it, including long ones.
+/// Number of threads per ring for requests that would block the ring, including long ones.
 const LANES: usize = 16;
 
-/// A served disk. Dropping it ends the server; the kernel then removes the disk.
+/// A served disk. Dropping it stops the server; the kernel then removes the disk.
 pub struct Server {
     served: Arc<Served>,
     threads: Threads,
 }
 
-/// Serves `device` as the disk with this connection, with rings that already exist. Opens no file. Returns once the
-/// disk can be [started](super::Control::start).
+/// Serves `device` as the disk of this connection, with rings that already exist. Does not open files. Returns once
+/// the disk can be [started](super::Control::start).
 ///
 /// # Errors
-/// [`ExportError::Option`] without rings, or for a device that is not a range of a file;
-/// [`ExportError::System`].
+/// [`ExportError::Option`] if there are no rings, or if the device is not a range of a file; [`ExportError::System`].
 pub fn serve(
     device: Arc<dyn BlockDevice>,
     connection: File,
@@ -76,7 +75,7 @@ impl Server {
         self.threads.have_ended()
     }
 
-    /// Ends the server. Requests in progress are completed; later ones fail.
+    /// Stops the server. Requests in progress are completed; later ones fail.
     pub fn stop(&self) {
         self.threads.stop();
     }
@@ -126,7 +125,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// `depth` slots, on a machine with pages of `page` bytes.
+    /// Creates `depth` slots, on a machine with pages of `page` bytes.
     fn new(
         connection: &File,
         number: u16,
@@ -135,7 +134,7 @@ impl Queue {
     ) -> io::Result<Self> {
         let descriptors = Descriptors::new(connection.as_fd(), number, depth, page)?;
         let arena = Arc::new(Arena::new(depth * DATA_STRIDE)?);
-        // SAFETY: the arena outlives the ring, which is dropped with its requests, first.
+        // SAFETY: the arena outlives the ring, which is dropped first, together with its requests.
         unsafe { ring.pin(arena.at(0, arena.len()), arena.len()) };
         ring.enable()?;
         let place = |slot| Place { arena: Arc::clone(&arena), at: slot * DATA_STRIDE };
@@ -164,7 +163,7 @@ impl Transport for Ublk {
     fn fetch(&mut self, requests: &mut Requests<'_, Place>, slot: usize) -> io::Result<()> {
         let address = requests.buffer(slot).as_ref().map_or(0, Place::address);
         let fetch = abi::fetch(self.queue, slot, address);
-        // SAFETY: the memory outlives the ring, and nobody accesses it before the request has arrived.
+        // SAFETY: the memory outlives the ring, and is not accessed before the request has arrived.
         unsafe { requests.ring.fetch(&fetch, slot) }
     }
 
@@ -197,7 +196,7 @@ impl Transport for Ublk {
             Err(e) => -e.raw_os_error(),
         };
         let commit = abi::commit(self.queue, slot, result, address);
-        // SAFETY: as for the first request.
+        // SAFETY: as for the first request of the slot.
         unsafe { requests.ring.fetch(&commit, slot) }
     }
 }

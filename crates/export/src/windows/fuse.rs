@@ -1,4 +1,4 @@
-//! Windows has no FUSE: only its options.
+//! Windows does not support FUSE: this module contains only its options.
 
 use std::fs::File;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Windows has no clients of NBD over unix sockets: nothing is served.
+//! NBD clients on Windows do not support Unix sockets: nothing is served.
 
 use std::fs::File;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Windows has no ublk: only the parameters of a disk.
+//! Windows does not support ublk: this module contains only the parameters of a disk.
 
 use std::fs::File;
 use std::sync::Arc;

@@ -43,8 +43,8 @@ fn play(plan: &Plan, at_once: usize, command: &[String]) -> String {
     )
 }
 
-/// Tasks that fetch the records. The machine chooses names and contents: only names of its own records are
-/// accepted, into a separate directory.
+/// Tasks that fetch the records. The machine controls names and contents, so only files with names of its own records
+/// are accepted, and stored in a separate directory.
 fn fetch(fleet: &str, to: &str) -> String {
     format!(
         r#"    - name: Find the records
@@ -70,8 +70,8 @@ fn fetch(fleet: &str, to: &str) -> String {
     )
 }
 
-/// A list of texts that neither YAML nor Ansible interprets. It is a list even for a single text: an `!unsafe` scalar
-/// can become a number.
+/// A list of texts that neither YAML nor Ansible interprets. A single text also becomes a list, because an `!unsafe`
+/// scalar can turn into a number.
 fn texts<'a>(texts: impl IntoIterator<Item = &'a str>, indent: usize) -> String {
     let mut out = "!unsafe".to_owned();
     for text in texts {

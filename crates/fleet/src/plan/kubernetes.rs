@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::{Plan, longest};
 
-/// Label and annotation keys are in a separate domain.
+/// Label and annotation keys belong to a separate domain.
 const LABEL: &str = "app.kubernetes.io/name";
 const HOST: &str = "kubernetes.io/hostname";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// The manifest in JSON, which `kubectl apply -f` accepts.
+/// The manifest in JSON, for `kubectl apply -f`.
 ///
-/// All pods are placed together, one per node: a pod that exits frees its node, and the next would be placed
-/// there again. If fewer may measure in parallel, the others wait by their index. If a plan compares several
-/// concurrency levels, each has a separate job; all but the first are suspended, because Kubernetes cannot
-/// order jobs.
+/// All pods are scheduled together, one per node. If they were started one after another, a pod that exits would free
+/// its node, and the next pod could be scheduled there again. If fewer may measure in parallel, each pod waits
+/// according to its index. If a plan compares several concurrency levels, there is a separate job for each; all but
+/// the first are suspended, because Kubernetes cannot run jobs in a given order.
 pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> String {
     let rounds = plan.rounds(nodes.len());
     let several = rounds.len() > 1;
@@ -86,7 +86,7 @@ fn job(
     })
 }
 
-/// The command of a pod. A pod that has to wait does so according to its index.
+/// The command of a pod. If not all pods measure in parallel, it first waits, according to the pod's index.
 fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64) -> Vec<String> {
     let mut command: Vec<String> = Vec::new();
     if turns > 1 {
@@ -98,7 +98,8 @@ fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64)
     command
 }
 
-/// A word in which the cluster expands nothing: it replaces `$$` with `$`, and only `$(` starts an expansion.
+/// A word in which the cluster does not expand anything. It replaces `$$` with `$`, and only `$(` starts an
+/// expansion.
 fn literal(word: &str) -> String {
     word.replace('$', "$$")
 }
@@ -109,14 +110,14 @@ fn container(plan: &Plan, command: &[String], mounts: &[Value]) -> Value {
         "image": plan.image,
         "command": command,
         "env": [{ "name": "NODE_NAME", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } }],
-        // No limits: throttling by a quota would be measured as a cost of encryption.
+        // There are no limits, because throttling by a quota would be measured as a cost of encryption.
         "resources": { "requests": { "cpu": "1", "memory": "1Gi" } },
         "securityContext": { "privileged": !plan.privileged().is_empty() },
         "volumeMounts": mounts,
     })
 }
 
-/// The measured directories and the fleet's directory, with their mount points.
+/// The volumes for the measured directories and the fleet's directory, with their mount points.
 fn volumes(plan: &Plan) -> (Vec<Value>, Vec<Value>) {
     let of_host = |path: &str| ("hostPath", json!({ "path": path, "type": "DirectoryOrCreate" }));
     let (mut volumes, mut mounts) = (Vec::new(), Vec::new());
@@ -140,7 +141,7 @@ fn volumes(plan: &Plan) -> (Vec<Value>, Vec<Value>) {
     (volumes, mounts)
 }
 
-/// A claim of a storage class, created for each pod and removed with it.
+/// A volume claim of a storage class, created for each pod and removed with it.
 fn claim_of(plan: &Plan, class: &str) -> (&'static str, Value) {
     let spec = json!({
         "accessModes": ["ReadWriteOnce"],
@@ -150,7 +151,7 @@ fn claim_of(plan: &Plan, class: &str) -> (&'static str, Value) {
     ("ephemeral", json!({ "volumeClaimTemplate": { "spec": spec } }))
 }
 
-/// Pods run only on the plan's nodes, and never on the same node as another pod of the job.
+/// Restricts pods to the plan's nodes, and to one pod of the job per node.
 fn affinity(nodes: &[String], labels: &Value) -> Value {
     let here = json!({ "key": HOST, "operator": "In", "values": nodes });
     let apart = json!({ "labelSelector": { "matchLabels": labels }, "topologyKey": HOST });

@@ -23,7 +23,7 @@ const LONGEST: u64 = 1 << 20;
 /// Maximum size in bytes of the data fetched from one machine: four of the largest records of a fleet.
 const FETCHED_BYTES: usize = 256 << 20;
 
-/// The one system that needs neither mounts nor devices.
+/// The only system that needs neither mounts nor devices.
 const UNPRIVILEGED: &str = cryptbench_catalog::BUILTIN.name;
 
 /// The launcher of the machines.
@@ -39,11 +39,11 @@ pub enum For {
     Ssh,
 }
 
-/// What every machine of a fleet measures, and how the runs are started.
+/// The measurement of every machine of a fleet, and how the runs are started.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Name of the job: small letters, digits and hyphens.
+    /// Name of the job: lower-case letters, digits and hyphens.
     #[serde(default = "default_name")]
     pub name: String,
     /// The machines, such as `["node[01-16]"]`.
@@ -51,10 +51,11 @@ pub struct Plan {
     /// The workload profile.
     #[serde(default = "default_profile")]
     pub profile: String,
-    /// The systems to measure; the program does not choose them, because machines would choose differently.
+    /// The systems to measure; they must be given, because the program would choose differently on different
+    /// machines.
     #[serde(default)]
     pub systems: Vec<String>,
-    /// Time for each machine, such as `5m`.
+    /// Time budget of each machine, such as `5m`.
     pub budget: String,
     /// The directory to measure, on every machine.
     #[serde(default)]
@@ -62,10 +63,10 @@ pub struct Plan {
     /// Instead of `target` and `systems`: directories on plain and on encrypted storage, as for `run --pair`.
     #[serde(default)]
     pub pair: Vec<String>,
-    /// The directory of the fleet, as the machines see it.
+    /// Path of the fleet's directory on the machines.
     pub fleet: String,
-    /// Maximum number of machines that measure in parallel; absent means all. If several numbers are given, the
-    /// plan is measured with each, and the number of machines that share the storage is part of the comparison.
+    /// Maximum number of machines that measure in parallel; absent means all. If several numbers are given, the plan
+    /// is measured with each of them, to compare how many machines share the storage.
     pub concurrency: Option<Concurrency>,
     /// Further options of `cryptbench run`.
     #[serde(default)]
@@ -73,19 +74,20 @@ pub struct Plan {
     /// The program on the machines.
     #[serde(default = "default_program")]
     pub program: String,
-    /// Whether it is started with sudo.
+    /// Whether the program is started with sudo.
     #[serde(default)]
     pub sudo: bool,
-    /// Ansible and ssh: copy the records here afterwards, if the machines share no directory.
+    /// Ansible and ssh: directory to which the records are copied afterwards, if the machines do not share a
+    /// directory.
     pub fetch_to: Option<String>,
     /// Slurm: the partition.
     pub partition: Option<String>,
     /// Kubernetes: the image with the program and its systems.
     pub image: Option<String>,
-    /// Kubernetes: the claim that holds `fleet`; absent means a path of the hosts.
+    /// Kubernetes: the volume claim that contains `fleet`; if absent, `fleet` is a path on the hosts.
     pub claim: Option<String>,
-    /// Kubernetes: the storage classes of `pair`, in its order. Each pod gets a claim of each, which is deleted
-    /// with the pod.
+    /// Kubernetes: the storage classes of `pair`, in the same order. Each pod gets a volume claim for each class,
+    /// which is deleted with the pod.
     #[serde(default)]
     pub storage_classes: Vec<String>,
     /// Kubernetes: the size of each of these claims.
@@ -126,13 +128,13 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// [`FleetError`] if it cannot be read, is not TOML, or is invalid.
+    /// [`FleetError`] if the plan cannot be read, is not TOML, or is invalid.
     pub fn read(path: &Path) -> Result<Self, FleetError> {
         let text = read_text(path, LONGEST).map_err(FleetError::io("read", path))?;
         Self::parse(&text, path)
     }
 
-    /// Parses the plan from a file's text; errors call the file `origin`.
+    /// Parses the text of a plan; errors refer to the file as `origin`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -149,7 +151,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The machines, one by one.
+    /// The list of machines, expanded.
     ///
     /// # Errors
     /// [`FleetError::Unfit`].
@@ -157,10 +159,10 @@ impl Plan {
         expand(&self.nodes.join(","))
     }
 
-    /// The script that starts the plan. `budget` is [`Self::budget`] as a time.
+    /// The script that starts the plan. `budget` is [`Self::budget`] as a duration.
     ///
     /// # Errors
-    /// [`FleetError::Unfit`] if something is missing that only this script needs.
+    /// [`FleetError::Unfit`] if the plan lacks something that only this script needs.
     pub fn render(&self, by: For, budget: Duration) -> Result<String, FleetError> {
         let nodes = self.nodes()?;
         let fault = match by {
@@ -185,7 +187,7 @@ impl Plan {
         })
     }
 
-    /// The command started by a shell on a machine, without `--node`.
+    /// The command line for a shell on a machine, without `--node`.
     fn started(&self) -> Script {
         let sudo = if self.sudo { "sudo -n " } else { "" };
         Script::joined([Script::literal(sudo), Script::words(&self.command())])
@@ -208,7 +210,7 @@ impl Plan {
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// Maximum number of machines in parallel, if that is fewer than all.
+    /// Maximum number of machines in parallel, if not all of them measure in parallel.
     fn throttle(&self, nodes: usize) -> Option<usize> {
         match self.concurrency {
             Some(Concurrency::Most(most)) if most < nodes => Some(most),
@@ -216,7 +218,7 @@ impl Plan {
         }
     }
 
-    /// The numbers of machines in parallel, each of which is measured; empty unless the plan lists some.
+    /// The numbers of machines in parallel that are to be measured; empty unless the plan lists some.
     fn levels(&self, nodes: usize) -> Vec<usize> {
         let Some(Concurrency::Each(each)) = &self.concurrency else { return Vec::new() };
         let mut levels: Vec<usize> = each.iter().map(|n| *n.min(&nodes)).collect();
@@ -246,7 +248,7 @@ impl Plan {
     }
 }
 
-/// Time limit of a machine: preparation, checks of the stored data and clean-up are added to the budget.
+/// Time limit for a machine: the budget plus time for preparation, checks of the stored data and clean-up.
 fn longest(budget: Duration) -> Duration {
     budget.mul_f64(1.5) + Duration::from_secs(600)
 }

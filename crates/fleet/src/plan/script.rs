@@ -1,4 +1,5 @@
-//! Text of shell scripts, built from typed pieces: a value of a plan becomes a quoted word, never script code.
+//! Text of shell scripts, built from typed pieces, so that a value of a plan becomes a quoted word and never script
+//! code.
 
 use cryptbench_text::quoted;
 
@@ -30,7 +31,7 @@ impl Script {
         Self::word(&self.0)
     }
 
-    /// `template` with a piece for each placeholder `@NAME@`, in one pass: pieces are not searched for
+    /// Fills `template` with a piece for each placeholder `@NAME@`, in one pass: pieces are not searched for
     /// placeholders.
     ///
     /// # Panics

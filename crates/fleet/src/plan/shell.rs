@@ -1,4 +1,4 @@
-//! A shell script that starts each machine by ssh.
+//! A shell script that starts each machine over ssh.
 
 use super::script::Script;
 use super::{FETCHED_BYTES, Plan};
@@ -16,8 +16,8 @@ status=0
 @ROUNDS@exit $status
 "#;
 
-/// The machine chooses names and contents. Only names of its own records are accepted, into a separate
-/// directory, up to the size of records; the local side sets modes and types of files.
+/// The machine controls names and contents. Only files with names of its own records are accepted, up to the size of
+/// records, into a separate directory; the local side sets modes and types of files.
 const FETCH: &str = r#"    to=@TO@/$node
     # At most $2 bytes that the node writes for the command $1, into the file $3.
     take() {

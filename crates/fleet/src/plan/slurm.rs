@@ -1,12 +1,12 @@
-//! A script for Slurm: started by hand it submits itself, and each node is allocated exclusively.
+//! A script for Slurm. Started by hand, it submits itself, and allocates each node exclusively.
 
 use std::time::Duration;
 
 use super::script::Script;
 use super::{Plan, longest};
 
-/// One job per node, all submitted together. Array elements cannot represent nodes: Slurm treats them as
-/// identical, and if one has to wait for its node, it starts none of the others.
+/// One job per node, all submitted together. A job array cannot be used: Slurm treats its elements as identical, and
+/// if one has to wait for its node, none of the others are started.
 const EACH: &str = r#"# Start it with: bash FILE [NODES]. It submits one job per node. Running it again is harmless: a node that has measured
 # since its last boot exits immediately.
 if [ "${1-}" = --measure ]; then
@@ -20,7 +20,8 @@ done
 exit $status
 "#;
 
-/// Starts a few jobs at a time. Jobs that depend on others would wait for ever behind a node that does not respond.
+/// Starts a few jobs at a time. Job dependencies are not used, because jobs would wait for ever for a node that does
+/// not respond.
 const FEW: &str = r#"# Start it with: bash FILE [NODES], and leave it running: it submits one job per node, the next one when one finishes, so
 # that at most @AT_ONCE@ run at the same time. A node that does not respond delays only its own job. Running it again is harmless:
 # a node that has measured since its last boot exits immediately.
@@ -81,7 +82,7 @@ const NODES: &str = r#"[ $# -gt 0 ] || set -- @LIST@
 nodes=$(scontrol show hostnames "$1") || exit 1
 [ -n "$nodes" ] || { echo "no nodes" >&2; exit 1; }"#;
 
-/// The script of `plan`, each node measuring for at most `budget`.
+/// The script for `plan`, in which each node measures for at most `budget`.
 pub(super) fn script(plan: &Plan, nodes: usize, budget: Duration) -> String {
     let levels = plan.levels(nodes);
     let (body, own, turns) = match (levels.is_empty(), plan.throttle(nodes)) {
@@ -90,7 +91,7 @@ pub(super) fn script(plan: &Plan, nodes: usize, budget: Duration) -> String {
         (true, None) => (EACH, "#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --requeue\n", 1),
     };
     let minutes = longest(budget).as_secs().div_ceil(60) * turns as u64;
-    // The check for a partition allows no other option on its line.
+    // The check for a partition requires that no other option is on its line.
     let partition = plan.partition.as_ref();
     let partition = partition.map_or(String::new(), |p| format!("#SBATCH --partition={p}\n"));
     let levels: Vec<String> = levels.iter().map(ToString::to_string).collect();

@@ -1,10 +1,10 @@
-//! The permitted content of each value of a plan, so that it means the same in every script.
+//! The permitted content of each value of a plan, so that the value has the same meaning in every script.
 
 use cryptbench_text::printable;
 
 use super::{Concurrency, Plan};
 
-/// The error in a plan, and what to write instead; `None` if it is valid.
+/// The error in a plan with its correction; `None` if the plan is valid.
 pub(super) fn fault(plan: &Plan) -> Option<String> {
     shape(plan).or_else(|| {
         texts(plan).into_iter().find_map(|(key, text, holds)| {
@@ -144,7 +144,7 @@ fn system(text: &str) -> Option<&'static str> {
     )
 }
 
-/// A DNS label (RFC 1123), as Kubernetes requires for names; it adds to the name of a job.
+/// A DNS label (RFC 1123). Kubernetes requires one for names, and appends to the name of a job.
 fn label(text: &str) -> Option<&'static str> {
     let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let holds = text.len() <= 50
@@ -154,7 +154,7 @@ fn label(text: &str) -> Option<&'static str> {
     unless(holds, "is not a name: use small letters, digits and hyphens between them, at most 50")
 }
 
-/// For Slurm, several partitions are one text with commas.
+/// For Slurm, several partitions are written as one text with commas.
 fn partition(text: &str) -> Option<&'static str> {
     let holds = text.split(',').all(|name| begins_well(name) && all_of(name, "-_."));
     unless(
