@@ -1,4 +1,4 @@
-//! The first sentences of a comparison: what changed, by how much, and how sure that is.
+//! The first sentences of a comparison: what changed, by how much, and how certain the change is.
 
 use cryptbench_stats::FAMILY_LEVEL;
 
@@ -7,8 +7,8 @@ use crate::compare::{Compared, Comparison, Verdict};
 use crate::costs::CostChange;
 use crate::reproduced::Reproduction;
 
-/// The answer of a comparison. Costs, which only two records have, come before raw speeds, because
-/// the disks' drift cancels out in them.
+/// The answer of a comparison. Changes of cost, which only two records can show, precede raw speeds, because the
+/// drift of the disks cancels out in them.
 pub fn answer(
     comparison: &Comparison,
     costs: &[CostChange],
@@ -39,7 +39,7 @@ fn number(ratio: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// `12 % less (95 % interval 9 to 15)` for a ratio below 1, `12 % more` for one above.
+/// `12 % less (95 % interval 9 to 15)` for a ratio below 1, `12 % more` for a ratio above 1.
 fn change(ratio: f64, interval: Option<(f64, f64)>) -> String {
     let less = ratio < 1.0;
     // A loss of 9 to 15 % is a ratio of 0.85 to 0.91.
@@ -55,7 +55,7 @@ fn signed(size: f64) -> String {
     if size < 0.0 { format!("−{}", number(-size)) } else { number(size) }
 }
 
-/// How certain a proven difference is.
+/// The certainty of a proven difference, in words.
 fn proven() -> String {
     format!(
         "Chance alone shows such a difference in fewer than {:.0} of 100 comparisons.",
@@ -120,7 +120,7 @@ fn speeds(comparison: &Comparison, has_shares: bool) -> String {
     let judged = slower + faster + same + apart;
     let within = within(comparison.margin);
     let differing = of(Verdict::Slower).chain(of(Verdict::Faster));
-    // Next to shares of plain speed, these are a secondary answer.
+    // If there are shares of plain speed, these speeds are only a secondary answer.
     let (b_is, than_a, low, high) = match has_shares {
         true => ("B's raw speeds are", "A's", "lower", "higher"),
         false => ("B is", "A", "slower", "faster"),
@@ -158,7 +158,7 @@ fn speeds(comparison: &Comparison, has_shares: bool) -> String {
     }
 }
 
-/// No cell has an interval: there are too few runs, or the program's figures are too coarse.
+/// The text if no cell has an interval, because there are too few runs or the program's figures are too coarse.
 fn unjudged(comparison: &Comparison, both: &str) -> String {
     let cells = || comparison.cells.iter().filter(|c| c.verdict != Verdict::Cached);
     let Some(most) = farthest(cells()) else {

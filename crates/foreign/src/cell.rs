@@ -24,7 +24,7 @@ cryptbench_catalog::named! {
         DiskMark = "CrystalDiskMark or KDiskMark text",
         /// The text of HD Tune's benchmark.
         HdTune = "HD Tune text",
-        /// The figures of Blackmagic Disk Speed Test or AJA System Test.
+        /// Figures from Blackmagic Disk Speed Test or AJA System Test.
         Dials = "Blackmagic or AJA figures",
         /// ATTO Disk Benchmark's table.
         Atto = "ATTO table",
@@ -35,27 +35,27 @@ cryptbench_catalog::named! {
     }
 }
 
-/// The measured work. Cells of two sets with the same key are compared; fields that a format does
-/// not record are absent.
+/// The measured work. Cells of two sets are compared if they have the same key; fields that a format does not record
+/// are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Key {
     /// `sequential`, `random` and so on, as in a record; empty if unknown.
     pub pattern: String,
     /// `read`, `write`, `mixed`, `mixed read`, `copy`, iozone's `rewrite` and so on.
     pub operation: String,
-    /// Bytes of the file, if results differ by it (iozone).
+    /// Size of the file in bytes, if results depend on it (iozone).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_size: Option<u64>,
     /// Bytes per request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_size: Option<u64>,
-    /// Requests in flight of each thread.
+    /// Requests in flight per thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
     /// Threads or processes that issue requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Share of reads in percent of a mixed workload.
+    /// Percentage of reads in a mixed workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_percent: Option<u8>,
     /// Anything else that distinguishes cells: the name of a fio job, or the arm of a record.
@@ -64,14 +64,14 @@ pub struct Key {
 }
 
 impl fmt::Display for Key {
-    /// Formats a key, such as `seq. read 1 MiB QD8`, without default (QD1, one thread) and unknown values.
+    /// Formats a key, such as `seq. read 1 MiB QD8`. Default values (QD1, one thread) and unknown values are omitted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pattern = match Pattern::of(&self.pattern) {
             Some(Pattern::Sequential) => "seq.",
             Some(Pattern::Random) => "rand.",
             _ => self.pattern.as_str(),
         };
-        // iozone's `random-read` and `record-rewrite` already name their pattern.
+        // iozone's `random-read` and `record-rewrite` already contain the pattern.
         let pattern = if self.operation.contains('-') { "" } else { pattern };
         let operation = self.operation.replace('-', " ");
         let mut parts: Vec<String> = [pattern.to_owned(), operation].into();
@@ -108,7 +108,7 @@ pub enum Measure {
     Bandwidth,
     /// Requests per second; for small files, files per second.
     Iops,
-    /// Mean microseconds per request; lower is better.
+    /// Mean time per request in microseconds; lower is better.
     Latency,
 }
 
@@ -143,7 +143,7 @@ impl Run {
     }
 }
 
-/// A path need not be text in UTF-8, as JSON has to be.
+/// JSON must be UTF-8, but a path need not be.
 fn as_shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&shown(path))
 }
@@ -168,7 +168,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The name of the work for people.
+    /// The name of the work for users.
     pub fn called(&self) -> String {
         self.title.clone().unwrap_or_else(|| self.key.to_string())
     }
@@ -186,6 +186,6 @@ pub struct Set {
     pub files: Vec<PathBuf>,
     /// The cells in the order of their first run.
     pub cells: Vec<Cell>,
-    /// Omitted results and other important facts, as sentences.
+    /// Omitted results and other important facts, one sentence each.
     pub remarks: Vec<String>,
 }

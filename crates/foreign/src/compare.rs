@@ -1,8 +1,8 @@
 //! Compares two sets cell by cell: the ratio of their means with Welch's interval, and the verdict.
 //!
-//! The runs of the two sets were not interleaved. A verdict therefore describes two series of runs, but not why
-//! they differ; [`sentences`] state this with every result. Values enter as ln, so that the ratio of geometric
-//! means gets the interval of a difference ([`cryptbench_stats::unpaired`]).
+//! The runs of the two sets were not interleaved. A verdict therefore describes two series of runs, but not why they
+//! differ; [`sentences`] state this with every result. The logarithms of the values are compared, so that the
+//! interval of a difference becomes the interval of a ratio of geometric means ([`cryptbench_stats::unpaired`]).
 
 mod pairing;
 mod percent;
@@ -19,14 +19,14 @@ pub use sentences::sentences;
 /// The parameters of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The quantity to compare. By default each cell uses the first of bandwidth, IOPS and latency
-    /// that all its runs have; small requests prefer IOPS.
+    /// The quantity to compare. By default each cell uses the first of bandwidth, IOPS and latency that all its runs
+    /// have; for small requests, IOPS come first.
     pub measure: Option<Measure>,
     /// A figure in addition to the ratio of geometric means.
     pub estimator: Option<Estimator>,
-    /// Confidence of the intervals, a fraction.
+    /// Confidence of the intervals, as a fraction.
     pub confidence: f64,
-    /// Margin of equivalence, a fraction: cells shown to differ by less are called equivalent.
+    /// Margin of equivalence, as a fraction: cells shown to differ by less are called equivalent.
     pub margin: f64,
 }
 
@@ -39,7 +39,7 @@ impl Default for Options {
 /// The result of comparing two sets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Always true: no arithmetic can pair runs that were not interleaved.
+    /// Always true, because runs that were not interleaved cannot be paired afterwards.
     pub unpaired: bool,
     /// The first set, the baseline.
     pub a: Side,
@@ -47,22 +47,22 @@ pub struct Comparison {
     pub b: Side,
     /// Confidence of the intervals.
     pub confidence: f64,
-    /// Family-wise level of the verdicts, after Holm over the cells.
+    /// Family-wise significance level of the verdicts, after Holm's correction over the cells.
     pub level: f64,
-    /// The margin of equivalence, a fraction.
+    /// The margin of equivalence, as a fraction.
     pub margin: f64,
     /// The requested figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimator: Option<Estimator>,
     /// Cells that both sets have.
     pub cells: Vec<Compared>,
-    /// Cells that both sets have, but without the requested measure.
+    /// Cells that both sets have, but that lack the requested measure.
     pub without_measure: Vec<String>,
     /// Cells that only the first set has.
     pub only_a: Vec<String>,
     /// Cells that only the second set has.
     pub only_b: Vec<String>,
-    /// Mean percentage over all cells, by study C's method; needs two cells or more.
+    /// Mean percentage over all cells, by study C's method; requires at least two cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<Percent>,
 }
@@ -78,7 +78,7 @@ pub struct Side {
     pub files: usize,
     /// Number of cells.
     pub cells: usize,
-    /// Minimum and maximum number of runs of a cell.
+    /// Smallest and largest number of runs per cell.
     pub runs: (usize, usize),
     /// The set's remarks.
     pub remarks: Vec<String>,
@@ -94,7 +94,7 @@ pub struct Compared {
     pub key: Key,
     /// The measured work in words, from its key.
     pub name: String,
-    /// Its name for people: that of a record, otherwise `name`.
+    /// The name of the work for users: the name in the record, otherwise `name`.
     pub title: String,
     /// The quantity compared.
     pub measure: Measure,
@@ -104,8 +104,7 @@ pub struct Compared {
     pub b: Values,
     /// Geometric mean of the second set divided by that of the first.
     pub ratio: f64,
-    /// The interval of the ratio; absent with fewer than 3 runs on either side, or if all runs of a
-    /// side are equal.
+    /// The interval of the ratio; absent if either side has fewer than 3 runs, or if all runs of a side are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// The verdict.
@@ -119,7 +118,7 @@ pub struct Values {
     pub runs: usize,
     /// Geometric mean, in the measure's unit.
     pub mean: f64,
-    /// The requested figure, in the measure's unit.
+    /// The figure of the requested estimator, in the measure's unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figure: Option<f64>,
     /// The value of each run.
@@ -133,29 +132,29 @@ pub struct Interval {
     pub low: f64,
     /// Upper end (Welch).
     pub high: f64,
-    /// p-value of "no difference" (Welch), before Holm.
+    /// p-value for "no difference" (Welch), before Holm's correction.
     pub p_value: f64,
-    /// p-value after Holm over the cells.
+    /// p-value after Holm's correction over the cells.
     pub p_holm: f64,
     /// Estimate of the ratio that is robust against a few outliers (Hodges-Lehmann).
     pub hodges_lehmann: f64,
-    /// Lower and upper end of its interval (rank sum), if there are enough runs for one.
+    /// Lower and upper end of the rank-sum interval of this estimate, if there are enough runs for one.
     pub rank_sum: Option<(f64, f64)>,
 }
 
-/// The verdict on a cell. Slower and faster refer to the second set; a longer latency is slower.
+/// The verdict on a cell. Slower and faster refer to the second set; a longer latency counts as slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Slower, and statistically significant after Holm.
+    /// Slower, and statistically significant after Holm's correction.
     Slower,
-    /// Faster, and statistically significant after Holm.
+    /// Faster, and statistically significant after Holm's correction.
     Faster,
     /// Shown to differ by less than the margin (two one-sided Welch tests at 5 %).
     Equivalent,
-    /// The sets differ no more than the runs within each set.
+    /// The sets differ by no more than the runs within each set.
     NotToldApart,
-    /// Fewer than 3 runs on either side: there is only a ratio.
+    /// Either side has fewer than 3 runs: there is only a ratio.
     NoInterval,
     /// All runs of a side have the same printed value, because the resolution is too coarse (iozone's short
     /// runs last only a few microseconds, the resolution of its clock). This hides the variation, so chance
@@ -209,7 +208,7 @@ fn side(set: &Set, noise: Option<SeriesNoise>) -> Side {
     }
 }
 
-/// Requests up to this size are counted rather than their bytes, as in the answer of a run.
+/// For requests up to this size, the number of requests is compared instead of the bytes, as in the answer of a run.
 const SMALL: u64 = 16 << 10;
 
 fn measure(a: &Cell, b: &Cell, asked: Option<Measure>) -> Option<Measure> {

@@ -1,10 +1,9 @@
 //! Compares the cost of encryption in two records: paired within each record, unpaired between
 //! them.
 //!
-//! Each record contributes ln(arm / plain) of every block, which cancels the drift of its disk.
-//! Welch's test then compares the two samples of costs, so a slower disk is not a higher cost. The
-//! difference still includes anything else that changed between the records, such as the device,
-//! the target or the kernel.
+//! Each record contributes ln(arm / plain) of every block, which cancels the drift of its disk. Welch's test then
+//! compares the two samples of costs, so a slower disk does not look like a higher cost. The difference still
+//! includes anything else that changed between the records, such as the device, the target or the kernel.
 
 use cryptbench_record::{ArmRole, Record};
 use cryptbench_stats::{
@@ -31,21 +30,21 @@ pub struct CostChange {
     pub b: f64,
     /// `b` divided by `a`.
     pub ratio: f64,
-    /// Lower end of Welch's interval of the ratio.
+    /// Lower end of Welch's interval for the ratio.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// p-value of "the same cost", before Holm.
+    /// p-value for "the same cost", before Holm's correction.
     pub p_value: f64,
-    /// p-value after Holm over the cells.
+    /// p-value after Holm's correction over the cells.
     pub p_holm: f64,
     /// Pairs used from each record.
     pub pairs: (usize, usize),
-    /// Whether the change is statistically significant after Holm.
+    /// Whether the change is statistically significant after Holm's correction.
     pub changed: bool,
     /// Whether the costs are shown to differ by less than the minimum loss that the first record was meant to detect.
     pub same: bool,
-    /// Probability that a difference as large as that loss would have been detected.
+    /// Probability that a difference of the size of that minimum loss would have been detected.
     pub power: Option<f64>,
 }
 
@@ -90,7 +89,7 @@ pub fn costs(a: &Record, b: &Record, confidence: f64, names: &dyn Naming) -> Vec
         }
     }
     let p: Vec<f64> = found.iter().map(|c| c.p_value).collect();
-    // A claim needs this level in the least favourable case of Holm's correction.
+    // In the least favourable case of Holm's correction, a change must be significant at this level.
     let level = FAMILY_LEVEL / found.len().max(1) as f64;
     for ((cell, p_holm), (x, y)) in found.iter_mut().zip(holm(&p)).zip(&samples) {
         cell.p_holm = p_holm;
@@ -101,7 +100,7 @@ pub fn costs(a: &Record, b: &Record, confidence: f64, names: &dyn Naming) -> Vec
     found
 }
 
-/// The minimum detectable loss of a record, a fraction; 3 % if it does not specify one.
+/// The minimum detectable loss of a record, as a fraction; 3 % if it does not specify one.
 pub(crate) fn margin(record: &Record) -> f64 {
     let margin = record.plan.margin();
     if margin > 0.0 { margin } else { 0.03 }

@@ -1,7 +1,7 @@
 //! dd's closing lines, from GNU coreutils of all versions and languages, uutils, BusyBox, toybox,
 //! the BSDs and macOS. `closing` reads the line with bytes, time and rate.
 //!
-//! `series` parses the lines that study B's script writes between them.
+//! `series` parses the lines that study B's script prints between them.
 
 mod closing;
 mod series;
@@ -24,8 +24,7 @@ pub(crate) fn is_log(text: &str) -> bool {
 pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let mut found = Found::default();
     let text = strip_escapes(text);
-    // If the log contains dd's counts of records, a report that is not preceded by such counts
-    // comes from status=progress.
+    // If the log contains dd's record counts, a report without preceding counts comes from status=progress.
     let counted = text.split(['\n', '\r']).any(|l| records(l).is_some());
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     let mut series = Series::default();
@@ -38,7 +37,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
         if !is_report(physical) {
             series.hear(physical);
         }
-        // A carriage return goes back to the start of the line: later text overwrote what precedes it.
+        // A carriage return moves the cursor to the start of the line, so later text overwrites earlier text.
         let parts: Vec<&str> = physical.split('\r').filter(|p| !p.trim().is_empty()).collect();
         for (i, part) in parts.iter().enumerate() {
             if let Some(count) = records(part) {
@@ -73,8 +72,8 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     }
 }
 
-/// Distinguishes copies to plain and to encrypted storage in a log that has both: by their names, or as the
-/// first and the second pass of study B's script.
+/// Separates copies to plain and to encrypted storage in a log that contains both: by their names, or as the first
+/// and the second pass of study B's script.
 fn halve(found: &mut Found, storages: &[Storage]) {
     let named = |half| storages.contains(&Storage::Named(half));
     let passes = |s: &Storage| if let Storage::Pass(n) = s { *n } else { 0 };
@@ -115,7 +114,7 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with('#')
 }
 
-/// `5+2 records in`: whole and partial blocks, with no space around them in some languages.
+/// `5+2 records in`: whole and partial blocks; some languages have no spaces around the numbers.
 fn records(line: &str) -> Option<(u64, u64)> {
     if is_comment(line) || is_report(line) || is_command(line) {
         return None;
@@ -134,7 +133,7 @@ fn records(line: &str) -> Option<(u64, u64)> {
     Some((whole.parse().ok()?, partial.parse().ok()?))
 }
 
-/// `3 truncated records`, which dd prints after the records: a number and words.
+/// `3 truncated records`, which dd prints after the record counts: a number and words.
 fn is_count(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let has = |test: fn(char) -> bool| words.iter().any(|w| w.chars().all(test));
@@ -145,7 +144,7 @@ fn is_count(line: &str) -> bool {
 fn report(text: &str, line: usize, out: Option<&(u64, u64)>) -> Result<Observation, Fault> {
     let closing = closing::parse(text).map_err(|reason| Fault::line(line, reason, text))?;
     let (bytes, speed) = (closing.bytes, closing.speed);
-    // Without partial blocks all blocks have the same size.
+    // If there are no partial blocks, all blocks have the same size.
     let block_size = out
         .filter(|(whole, partial)| *whole > 0 && *partial == 0 && bytes.is_multiple_of(*whole))
         .map(|(whole, _)| bytes / whole);

@@ -1,9 +1,9 @@
-//! The two figures that Blackmagic Disk Speed Test and AJA System Test show, as text.
+//! The two figures displayed by Blackmagic Disk Speed Test and AJA System Test, as text.
 //!
-//! Neither program writes a file with a published layout: the input is the text of their windows, typed or
-//! recognised from a picture. The first line contains the program; then `WRITE 512.3 MB/s` and `READ 498 MB/s`,
-//! in any order and with or without a colon, or AJA's `Disk Write: 512 MB/sec`. MB are 10⁶ bytes. Several pairs
-//! are several runs. The size of a request is unknown: AJA's is a video frame.
+//! Neither program writes a file with a published layout: the input is the text of their windows, typed or obtained
+//! by text recognition. The first line contains the name of the program. It is followed by `WRITE 512.3 MB/s` and
+//! `READ 498 MB/s`, in any order and with or without a colon, or AJA's `Disk Write: 512 MB/sec`. MB are 10⁶ bytes.
+//! Several pairs count as several runs. The request size is unknown: AJA's is a video frame.
 
 use cryptbench_catalog::Pattern;
 
@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::number::{decimal, positive};
 use crate::read::{Found, Observation};
 
-/// Whether the text begins with the name of one of the two programs.
+/// Whether the text starts with the name of one of the two programs.
 pub(crate) fn is_report(text: &str) -> bool {
     text.lines().map(str::trim).find(|l| !l.is_empty()).is_some_and(is_title)
 }

@@ -1,5 +1,4 @@
-//! Differences between two records apart from speed: machines, kernels, targets, engines, cipher
-//! code.
+//! Differences between two records apart from speed: machines, kernels, targets, engines, cipher implementations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +12,13 @@ use crate::naming::Naming;
 pub struct Difference {
     /// The property that differs.
     pub what: String,
-    /// Its value in the first record.
+    /// The property's value in the first record.
     pub a: String,
-    /// Its value in the second record.
+    /// The property's value in the second record.
     pub b: String,
 }
 
-/// All differences between the machines, targets and plans of two records, most relevant first.
+/// All differences between the machines, targets and plans of two records, the most relevant first.
 pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut note = |what: &str, a: String, b: String| {
@@ -49,7 +48,7 @@ pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference
     let kind = |of: &Target| {
         of.device_kind.as_ref().and_then(|found| found.kind.clone()).unwrap_or_default()
     };
-    // Records of earlier versions have none.
+    // Records of earlier versions do not contain the kind of device.
     if s.device_kind.is_some() && t.device_kind.is_some() {
         note("kind of device", kind(s), kind(t));
     }
@@ -68,7 +67,7 @@ pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference
         note(&what, settings(&arm.settings), settings(&other.settings));
     }
     note("profile", a.plan.profile.clone(), b.plan.profile.clone());
-    // Work without a specified length still has one in the plan.
+    // Even a time-based workload has a duration in the plan.
     if [a, b].iter().any(|r| r.plan.workloads.iter().any(cryptbench_record::Workload::is_timed)) {
         note("trial", seconds(a.plan.trial_s), seconds(b.plan.trial_s));
     }

@@ -1,12 +1,11 @@
-//! Reports that CrystalDiskMark (2 to 8) and KDiskMark save or copy as text.
+//! Reports that CrystalDiskMark (2 to 8) and KDiskMark save or copy to the clipboard as text.
 //!
-//! There are three forms. They follow published reports of CrystalDiskMark 3.0.1, 5.1.0, 6.0.2,
-//! 7.0.0 and 8.0.4 and KDiskMark's README. Up to version 6 each line names the operation (`Random
-//! Read 4KiB (Q= 32,T= 1) : 281.610 MB/s [68752.4 IOPS]`). Since version 7, and in KDiskMark, the
-//! sections `[Read]`, `[Write]` and `[Mix]` precede lines such as `SEQ 1MiB (Q= 8, T= 1): 543.188
-//! MB/s [518.0 IOPS] < 15407.04 us>`. In all of them MB/s are 10⁶ bytes per second. Each figure is
-//! the best or the median of several passes, which the program does not print individually. So one
-//! file is one run, and a second report in it is refused.
+//! There are three forms, known from published reports of CrystalDiskMark 3.0.1, 5.1.0, 6.0.2, 7.0.0 and 8.0.4 and
+//! from KDiskMark's README. Up to version 6 each line contains the operation (`Random Read 4KiB (Q= 32,T= 1) :
+//! 281.610 MB/s [68752.4 IOPS]`). Since version 7, and in KDiskMark, the sections `[Read]`, `[Write]` and `[Mix]`
+//! precede lines such as `SEQ 1MiB (Q= 8, T= 1): 543.188 MB/s [518.0 IOPS] < 15407.04 us>`. In all of them, MB/s
+//! means 10⁶ bytes per second. Each figure is the best or the median of several passes, which the program does not
+//! print individually. One file is therefore one run, and a file with a second report is refused.
 
 use cryptbench_catalog::Pattern;
 
@@ -26,7 +25,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
     let mut section: Option<Section> = None;
     let mut report = Report::default();
     for (index, raw) in text.lines().enumerate() {
-        // Mails and forum posts quote reports with `>`.
+        // Reports quoted in mails and forum posts have `>` before each line.
         let line = raw.trim().trim_start_matches('>').trim();
         let fault = |reason: &str| Fault::line(index + 1, reason, line);
         if let Some(name) = line.strip_prefix('[') {
@@ -70,7 +69,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
             read_percent,
             ..Key::default()
         };
-        // Without sections each test is listed once.
+        // In forms without sections, each test occurs only once.
         if section.is_none() && found.observations.iter().any(|o| o.key == key) {
             return Err(fault(SECOND));
         }
@@ -98,7 +97,7 @@ pub(crate) fn parse(text: &str) -> Result<Found, Fault> {
 
 const SECOND: &str = "a second report begins here, but a file may contain only one: save each report in a separate file";
 
-/// Lines that a report has only once.
+/// The lines that occur only once in a report.
 #[derive(Default)]
 struct Report {
     sections: Vec<&'static str>,
@@ -129,7 +128,7 @@ struct Section {
 }
 
 impl Section {
-    /// Parses the text after the bracket: `Read]`, `Mix] Read 70%/Write 30%`.
+    /// Parses the text after the opening bracket: `Read]`, `Mix] Read 70%/Write 30%`.
     fn of(text: &str) -> Option<Self> {
         let (name, rest) = text.split_once(']')?;
         let section = |operation, read_percent| Some(Self { operation, read_percent });
@@ -182,8 +181,8 @@ impl Form {
         let queue_depth = value("QD=").or_else(|| value("Q="));
         let block_size = match (size.is_empty(), pattern, queue_depth) {
             (false, ..) => bytes(&size)?,
-            // The sequential test of CrystalDiskMark 4 to 6 used 128 KiB with a queue and 1 MiB
-            // without one; earlier versions used 1 MiB (its manual).
+            // The sequential test of CrystalDiskMark 4 to 6 used 128 KiB with a queue and 1 MiB without; earlier
+            // versions used 1 MiB (according to its manual).
             (true, Pattern::Sequential, Some(_)) => 128 << 10,
             (true, Pattern::Sequential, None) => 1 << 20,
             _ => return None,
@@ -198,8 +197,7 @@ impl Form {
     }
 }
 
-/// Parses sizes such as `4KiB` and `1MiB`. In the older forms `512KB` and `4KB` are powers of two
-/// as well.
+/// Parses sizes such as `4KiB` and `1MiB`. In the older forms, `512KB` and `4KB` also mean KiB.
 fn bytes(text: &str) -> Option<u64> {
     crate::number::size(text)
 }

@@ -1,4 +1,4 @@
-//! Why a foreign result cannot be used.
+//! Why a result from another tool cannot be used.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub enum ForeignError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The file has none of the known formats, or contains nothing usable.
+    /// The file does not have a known format, or does not contain anything usable.
     #[error("{}: {reason}", shown(path))]
     File {
         /// The file or directory.

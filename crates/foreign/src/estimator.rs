@@ -1,5 +1,5 @@
-//! Named methods by which users of these programs condense runs, to reproduce published figures.
-//! None affects a verdict.
+//! Named methods of condensing runs that users of these programs apply, to reproduce published figures. None of them
+//! affects a verdict.
 
 use cryptbench_stats::{quantile, trimmed_mean};
 use serde::Serialize;
@@ -12,10 +12,9 @@ use crate::cell::{Format, Measure};
 pub enum Estimator {
     /// The mean: study A over five runs, study D over ten.
     Mean,
-    /// The mean without the smallest and the largest value: study B over ten runs, applied to
-    /// times.
+    /// The mean of the times without the smallest and the largest: study B over ten runs.
     TrimmedMean,
-    /// The mean; over all cells, the mean difference in percent of the larger value (study C).
+    /// The mean of each cell; over all cells, the mean difference in percent of the larger value (study C).
     CellwisePercent,
     /// The best run.
     Best,
@@ -34,8 +33,8 @@ impl Estimator {
         }
     }
 
-    /// The figure of these runs. dd reports times, so the mean of its speeds is the bytes divided
-    /// by the mean time. `None` if no value is left.
+    /// The condensed figure of these runs. dd reports times, so the mean of its speeds is the number of bytes divided
+    /// by the mean time. `None` if there are no values left.
     pub fn of(self, values: &[f64], measure: Measure, format: Format) -> Option<f64> {
         if values.is_empty() {
             return None;

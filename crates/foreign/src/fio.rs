@@ -1,9 +1,8 @@
 //! fio's JSON (`--output-format=json` and `json+`), including the text that fio prints around it.
 //!
-//! The fields are those of fio 2 and 3. fio 3 has `bw_bytes` and latencies in nanoseconds
-//! (`lat_ns`, `clat_ns`); fio 2 has `bw` in KiB/s and latencies in microseconds (fio's HOWTO,
-//! section "JSON output"). What the JSON does not state stays unknown: fio's defaults are not
-//! assumed.
+//! The fields are those of fio 2 and 3. fio 3 has `bw_bytes` and latencies in nanoseconds (`lat_ns`, `clat_ns`); fio
+//! 2 has `bw` in KiB/s and latencies in microseconds (fio's HOWTO, section "JSON output"). Values that are missing in
+//! the JSON stay unknown: fio's defaults are not assumed.
 
 mod job;
 mod size;
@@ -91,8 +90,8 @@ fn next_object(text: &str, from: usize) -> Option<usize> {
     text[from..].find("\n{").map(|i| from + i + 1)
 }
 
-/// The documents that no later one repeats. With `--status-interval` fio prints the same document
-/// repeatedly: its start time stays the same and its byte count never falls.
+/// The documents that are not superseded by a later one. With `--status-interval`, fio prints the same document
+/// repeatedly: the start time stays the same and the byte count never decreases.
 fn finals(documents: &[(usize, Value)]) -> Vec<&(usize, Value)> {
     let bytes = |d: &Value| -> f64 { each_direction(d).map(|x| number(x, "io_bytes")).sum() };
     let runtime = |d: &Value| -> f64 { each_direction(d).map(|x| number(x, "runtime")).sum() };

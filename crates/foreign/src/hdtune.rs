@@ -1,11 +1,11 @@
 //! The text that HD Tune's benchmark copies to the clipboard.
 //!
-//! Its lines are `HD Tune: MODEL Benchmark`, `Transfer Rate Minimum : 1.0 MB/sec`, likewise `Maximum` and `Average`, `Access
-//! Time : 0.4 ms`, `Burst Rate : 196.7 MB/sec` and `CPU Usage : 27.2%`, as people quote it in notes and forums (for
-//! example Quantum-Byte's of a Samsung 840 EVO with HD Tune 2.55). HD Tune Pro writes `MB/s`, and before the figures `Test
-//! capacity: full` and `Read transfer rate` or `Write transfer rate`. Rates are taken as 10⁶ bytes per second. The keys are
-//! those of the profile `hdtune`: the surface in 64 KiB blocks, the access time of random requests of 512 B, and the burst
-//! rate.
+//! Its lines are `HD Tune: MODEL Benchmark`, `Transfer Rate Minimum : 1.0 MB/sec`, likewise `Maximum` and `Average`,
+//! `Access Time : 0.4 ms`, `Burst Rate : 196.7 MB/sec` and `CPU Usage : 27.2%`, as quoted in notes and forums (for
+//! example by Quantum-Byte for a Samsung 840 EVO with HD Tune 2.55). HD Tune Pro writes `MB/s`, and precedes the
+//! figures with `Test capacity: full` and `Read transfer rate` or `Write transfer rate`. MB is assumed to mean 10⁶
+//! bytes. The keys are those of the profile `hdtune`: the surface in 64 KiB blocks, the access time of random
+//! requests of 512 B, and the burst rate.
 
 use cryptbench_catalog::Pattern;
 

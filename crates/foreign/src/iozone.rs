@@ -1,9 +1,9 @@
 //! iozone's text report: the table of `iozone -a` and of single tests, the throughput mode (`-t`),
 //! and the spreadsheet tables (`-R`).
 //!
-//! Speeds are in KB/s of 1024 bytes unless the report states operations per second (`-O`) or
-//! microseconds per operation (`-N`). Operations and patterns have the names of the profile
-//! `iozone`, so that its records can be compared.
+//! Speeds are in KB/s (1024 bytes) unless the report states operations per second (`-O`) or microseconds per
+//! operation (`-N`). Operations and patterns have the names of the profile `iozone`, so that results can be compared
+//! with its records.
 
 mod column;
 mod spreadsheet;
@@ -15,13 +15,13 @@ use crate::number::positive;
 use crate::read::{Found, Observation};
 use column::Column;
 
-/// Whether the text is an iozone report or the table of one.
+/// Whether the text is an iozone report or only the table from one.
 pub(crate) fn is_report(text: &str) -> bool {
     text.contains("Iozone: Performance Test of File I/O")
         || text.lines().any(|l| column::header(l).is_some())
 }
 
-/// Whether these bytes are an Excel file written by `-b` (a BIFF stream or a compound document).
+/// Whether these bytes are an Excel file written with `-b` (a BIFF stream or a compound document).
 pub(crate) fn is_binary_table(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x09, 0x00]) && bytes.get(4..6).is_some()
         || bytes.starts_with(&[0xd0, 0xcf, 0x11, 0xe0])
@@ -99,7 +99,7 @@ fn unit(text: &str) -> Result<Unit, Fault> {
         .any(|u| lower.contains(&format!("output is in {u}")))
         || !lower.contains("output is in")
     {
-        // An excerpt of a table in its report: KB/s, iozone's default.
+        // An excerpt from a report that contains only the table: KB/s, iozone's default.
         Ok(Unit::KibPerSecond)
     } else {
         let (i, line) = (lower.lines().enumerate())
@@ -175,7 +175,7 @@ fn observation(column: &Column, file: u64, record: u64, value: f64, unit: Unit) 
     }
 }
 
-/// Checks that the spreadsheet tables repeat the rows. Different values mean that they come from
+/// Checks that the spreadsheet tables have the same values as the rows. Different values mean that they come from
 /// another report.
 fn agree(rows: &[Observation], sheet: &[Observation]) -> Result<(), Fault> {
     for cell in sheet {

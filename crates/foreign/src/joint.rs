@@ -1,8 +1,8 @@
-//! One table over several records: devices side by side, systems and ciphers below, as study D prints them.
+//! One table for several records: devices in columns, systems and ciphers in rows, as in study D.
 //!
-//! Speeds are means of the trials, as in the studies. The comparisons are paired: each arm's percentage of
-//! plain speed and the advantage of one program over another come from the blocks of their own record, so that
-//! a faster device does not count as a faster system. Nothing is compared between devices.
+//! Speeds are means of the trials, as in the studies. The comparisons are paired: each arm's percentage of plain
+//! speed and the advantage of one program over another come from the blocks of their own record, so that a faster
+//! device does not look like a faster system. Devices are not compared with each other.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::naming::Naming;
 /// Several records as one table.
 #[derive(Clone, Debug, Serialize)]
 pub struct Joint {
-    /// The devices, one for each record, in the given order.
+    /// The devices, one per record, in the given order.
     pub devices: Vec<Device>,
     /// The workloads that at least two records have.
     pub workloads: Vec<Work>,
@@ -47,7 +47,7 @@ pub struct Work {
     pub name: String,
     /// The unit of [`Cell::mean`].
     pub unit: &'static str,
-    /// One row for each system and cipher.
+    /// One row per system and cipher.
     pub rows: Vec<Row>,
     /// For each cipher that several programs have: the faster program.
     pub programs: Vec<Advantage>,
@@ -62,7 +62,7 @@ pub struct Row {
     pub label: String,
     /// Its name for users.
     pub name: String,
-    /// One for each device; absent if it was not measured.
+    /// One cell per device; absent if it was not measured.
     pub cells: Vec<Option<Cell>>,
 }
 
@@ -76,7 +76,7 @@ pub struct Cell {
     /// Share of plain speed, paired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_plain: Option<Ratio>,
-    /// Served from a cache, according to the record.
+    /// Whether the data came from a cache, according to the record.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
@@ -92,25 +92,25 @@ pub struct Ratio {
     pub high: f64,
 }
 
-/// The fastest of several, on each device.
+/// The fastest of several programs or ciphers, on each device.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advantage {
-    /// The cipher whose programs are compared, or the program whose ciphers are.
+    /// The cipher whose programs are compared, or the program whose ciphers are compared.
     pub of: String,
-    /// One for each device; absent if fewer than two were measured.
+    /// One entry per device; absent if fewer than two were measured.
     pub cells: Vec<Option<Fastest>>,
 }
 
-/// The fastest of several, compared with the slowest.
+/// The fastest of several programs or ciphers, compared with the slowest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fastest {
     /// The fastest.
     pub fastest: String,
     /// The slowest.
     pub slowest: String,
-    /// `100 (fast / slow - 1)` of the means, as in the study.
+    /// `100 (fast / slow - 1)` for the means, as in the study.
     pub percent: f64,
-    /// The same ratio paired, with its interval; absent with fewer than three pairs.
+    /// The same ratio calculated from pairs, with its interval; absent if there are fewer than three pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paired: Option<Ratio>,
 }
@@ -122,7 +122,7 @@ struct Kind {
     cipher: String,
 }
 
-/// Combines records, each with the name given by its user, side by side; `names` are the names of their workloads and
+/// Combines records side by side, each with the name given by the user; `names` are the names of their workloads and
 /// arms.
 pub fn joint(records: &[(String, Record)], confidence: f64, names: &dyn Naming) -> Joint {
     let mut workloads: Vec<(&Workload, usize)> = Vec::new();

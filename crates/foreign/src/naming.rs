@@ -1,8 +1,8 @@
-//! The names of a record's workloads and choices for people.
+//! The names of a record's workloads and arms for users.
 
 use cryptbench_record::{Arm, Workload};
 
-/// The names that the caller has for the parts of one record.
+/// The caller's names for the parts of one record.
 pub trait Naming {
     /// A workload's name, such as `Large reads, one at a time`.
     fn workload(&self, workload: &Workload) -> String;

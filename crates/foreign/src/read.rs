@@ -1,5 +1,4 @@
-//! Turns files and directories into a set: identifies each file's format, and merges runs of the
-//! same cell.
+//! Turns files and directories into a set: identifies the format of each file, and merges runs of the same cell.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,23 +12,23 @@ use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::error::{Fault, ForeignError};
 use crate::{dd, dials, diskmark, fio, hdtune, iozone, table};
 
-/// A larger file is not a benchmark report. fio's JSON with its histograms (json+) has about 100 KB per job.
+/// A file larger than this is not a benchmark report. fio's JSON with histograms (json+) is about 100 KB per job.
 const LARGEST: u64 = 64 << 20;
 
-/// Maximum number of lines in a report that is not JSON: 60 times the largest, iozone's. Each may give several
-/// results.
+/// Maximum number of lines in a report that is not JSON: 60 times that of the largest, iozone's. Each line may yield
+/// several results.
 const MOST_LINES: usize = 100_000;
 
-/// The results of a format's reader in one file.
+/// The results that a format's reader found in one file.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) observations: Vec<Observation>,
     pub(crate) remarks: Vec<String>,
-    /// Whether the file contains plain and encrypted storage.
+    /// Whether the file contains results for both plain and encrypted storage.
     pub(crate) halves: Halves,
 }
 
-/// How a file distinguishes results of plain and of encrypted storage.
+/// How a file distinguishes results for plain and for encrypted storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Halves {
     /// It does not distinguish them.
@@ -41,7 +40,7 @@ pub(crate) enum Halves {
     Named,
 }
 
-/// The storage of a result in a file that contains both.
+/// The storage of a result, in a file that contains both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     Plain,
@@ -62,7 +61,7 @@ pub(crate) struct Observation {
     pub(crate) half: Option<Half>,
 }
 
-/// Whether the path is a record of this program or a run's directory.
+/// Whether the path is a record of this program or the directory of a run.
 pub fn is_record(path: &Path) -> bool {
     if path.is_dir() {
         return path.join("record.json").is_file();
@@ -106,7 +105,8 @@ pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
     Ok(set)
 }
 
-/// Reads one file with plain and encrypted storage, as study B's script appends them to one log, as two sets.
+/// Reads one file with results for both plain and encrypted storage as two sets. Study B's script appends both to one
+/// log.
 pub fn read_halves(path: &Path) -> Result<(Set, Set), ForeignError> {
     let fault = |reason: &str| Fault::file(reason).of(path.to_owned());
     if path.is_dir() {
@@ -142,7 +142,7 @@ fn empty(label: String) -> Set {
     Set { label, formats: Vec::new(), files: Vec::new(), cells: Vec::new(), remarks: Vec::new() }
 }
 
-/// Makes strings printable: other people chose the names of files and jobs.
+/// Makes strings printable, because the names of files and jobs are untrusted.
 pub(crate) fn make_printable(set: &mut Set) {
     let keys = set.cells.iter_mut().map(|cell| &mut cell.key);
     let names = keys.flat_map(|key| {
@@ -205,7 +205,7 @@ fn file(path: &Path) -> Result<(Format, Found), ForeignError> {
     found.map(|found| (format, found)).map_err(fault)
 }
 
-/// Decodes UTF-8, or UTF-16 with a byte order mark, as CrystalDiskMark saves it.
+/// Decodes UTF-8, or UTF-16 with a byte order mark, which CrystalDiskMark uses.
 fn decode(bytes: &[u8]) -> Result<String, Fault> {
     let wide = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|c| unit([c[0], c[1]])).collect();
@@ -262,8 +262,8 @@ fn detect(text: &str) -> Result<Format, Fault> {
     })
 }
 
-/// Merges runs of the same work. If one file has the same work under several names, such as two fio
-/// jobs, the name becomes part of the key.
+/// Merges runs of the same work. If one file contains the same work under several names, such as two fio jobs, the
+/// name becomes part of the key.
 fn cells(observations: Vec<(PathBuf, Observation)>) -> Vec<Cell> {
     let mut names: BTreeMap<(&Path, &Key), BTreeSet<&Option<String>>> = BTreeMap::new();
     for (path, o) in &observations {

@@ -17,11 +17,11 @@ pub enum ArmChoice<'a> {
     All,
     /// Only plain storage, without its name in the keys.
     Plain,
-    /// One arm by its identifier or label, without its name in the keys.
+    /// One arm, specified by its identifier or label, without its name in the keys.
     One(&'a str),
 }
 
-/// Why a record yields no set.
+/// Why a record does not yield a set.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The record has no such arm.
@@ -44,7 +44,7 @@ pub enum RecordError {
     },
 }
 
-/// The trials of a record as cells, without discarded ones.
+/// The trials of a record as cells, except discarded trials.
 pub fn from_record(
     record: &Record,
     path: &Path,
@@ -121,8 +121,7 @@ pub fn from_record(
     Ok(set)
 }
 
-/// The key of a workload. iozone's and dd's operations keep the names that the readers of their
-/// reports use.
+/// The key of a workload. iozone's and dd's operations keep the names that users of their reports know.
 fn key(workload: &Workload, arm: Option<String>) -> Key {
     let case = workload.id.split('-').next().unwrap_or("");
     let iozone = [
@@ -131,7 +130,7 @@ fn key(workload: &Workload, arm: Option<String>) -> Key {
     ];
     let is_iozone = workload.warm_cache && workload.file_bytes.is_some();
     let operation = match is_iozone && iozone.contains(&case) {
-        // For `random-read-64KiB-4KiB`: the part before the sizes.
+        // In `random-read-64KiB-4KiB`, for example, the part before the sizes.
         true => workload
             .id
             .split('-')

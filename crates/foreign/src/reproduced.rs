@@ -1,4 +1,4 @@
-//! Whether a second record reproduces the first one's costs, and the difference that it could have detected.
+//! Whether a second record reproduces the costs of the first, and the difference that could have been detected.
 
 use cryptbench_record::Record;
 use cryptbench_stats::median;
@@ -10,9 +10,9 @@ use crate::costs::{CostChange, margin};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Every cost is shown to be the same within the margin.
+    /// All costs are shown to be the same within the margin.
     Reproduced,
-    /// No cost differs by more than chance explains, but some are not shown to be the same.
+    /// No cost differs by more than chance explains, but some costs are not shown to be the same.
     NotContradicted,
     /// Some cost differs beyond chance.
     NotReproduced,
@@ -23,20 +23,20 @@ pub enum Outcome {
 pub struct Reproduction {
     /// The verdict.
     pub outcome: Outcome,
-    /// The minimum loss that the first record was meant to detect, a fraction: costs that differ by less are the same.
+    /// The minimum loss that the first record was meant to detect, as a fraction: costs that differ by less count as
+    /// the same.
     pub margin: f64,
     /// Costs that both records have.
     pub costs: usize,
-    /// The costs that are shown to be the same.
+    /// Number of costs that are shown to be the same.
     pub same: usize,
-    /// The costs that differ by more than chance explains, after Holm over all.
+    /// Number of costs that differ by more than chance explains, after Holm's correction over all of them.
     pub changed: usize,
-    /// Lowest, median and highest probability that a difference as large as the margin would have been
-    /// detected.
+    /// Lowest, median and highest probability that a difference of the size of the margin would have been detected.
     pub power: Option<[f64; 3]>,
 }
 
-/// Judges `changes` from the record `first` to another; `None` if there are none.
+/// Evaluates `changes` from the record `first` to another; `None` if there are none.
 pub fn reproduction(first: &Record, changes: &[CostChange]) -> Option<Reproduction> {
     let count = |is: fn(&CostChange) -> bool| changes.iter().filter(|change| is(change)).count();
     let (same, changed) = (count(|change| change.same), count(|change| change.changed));
@@ -80,7 +80,7 @@ impl Reproduction {
         verdict + &found
     }
 
-    /// The probability that a difference as large as the margin would have been detected, as a sentence.
+    /// The probability that a difference of the size of the margin would have been detected, as a sentence.
     pub fn chance_of_finding(&self) -> Option<String> {
         let percent = format!("{:.0} %", 100.0 * self.margin);
         let chance = |p: f64| match p {

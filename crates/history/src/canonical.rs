@@ -1,7 +1,7 @@
-//! A JSON document in one form: compact, with the names of each object sorted.
+//! A JSON document in canonical form: compact, with the names in each object sorted.
 //!
-//! This equals the output of `serde_json::Value`, but needs no tree of values, which takes twenty times as much
-//! memory as the text.
+//! This equals the output of `serde_json::Value`, but does not need a tree of values, which would take twenty times
+//! as much memory as the text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(crate) fn fields(json: &str) -> Result<BTreeMap<String, String>, serde_json:
     Ok(found)
 }
 
-/// The object with these fields except one.
+/// The object with all of these fields, except the field `without`.
 pub(crate) fn object(fields: &BTreeMap<String, String>, without: Option<&str>) -> String {
     let shown = fields.iter().filter(|(name, _)| Some(name.as_str()) != without);
     let parts: Vec<String> =

@@ -1,5 +1,5 @@
-//! The figures stored with each record: one number for each workload and arm, and the properties
-//! that make two of them comparable.
+//! The figures stored with each record: one number per workload and arm, and the properties that determine whether
+//! two of them are comparable.
 
 use cryptbench_record::{ArmRole, Record, Workload};
 use cryptbench_stats::mean;
@@ -10,16 +10,16 @@ use serde::Serialize;
 pub struct Run {
     /// The record's name.
     pub run_id: String,
-    /// Start of the run, RFC 3339 in UTC; runs are ordered by it.
+    /// Start of the run, RFC 3339 in UTC; runs are ordered by this time.
     pub started: String,
     /// Its cells.
     pub cells: Vec<Cell>,
 }
 
-/// One workload on one arm, on one target of one machine.
+/// One workload on one arm, for one target on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// CPU, number of CPUs, hypervisor: properties that software updates do not change.
+    /// CPU, number of CPUs, hypervisor: properties that do not change with software updates.
     pub machine: String,
     /// Device, its size, the file system, and whether requests bypassed the page cache.
     pub target: String,
@@ -38,11 +38,11 @@ pub struct Cell {
     pub has_plain: bool,
     /// Number of trials included.
     pub trials: u32,
-    /// Mean ln of requests (files, volumes) per second.
+    /// Mean of ln(requests per second), or of files or volumes per second.
     pub ln_speed: f64,
-    /// Mean ln of the speed as a share of plain speed, over pairs; absent for plain storage.
+    /// Mean over pairs of ln(share of plain speed); absent for plain storage.
     pub ln_kept: Option<f64>,
-    /// The data came from a cache, so the cell gets no verdict.
+    /// Whether the data came from a cache, so that the cell gets no verdict.
     pub cached: bool,
 }
 
@@ -52,7 +52,7 @@ impl Cell {
         self.arm_set == other.arm_set && self.is_same_in_another_set(other)
     }
 
-    /// Whether two cells measured the same thing, if the other arms of their runs did not matter.
+    /// Whether two cells measured the same thing apart from the other arms in their runs.
     pub(crate) fn is_same_in_another_set(&self, other: &Self) -> bool {
         (&self.machine, &self.target, &self.workload, &self.arm)
             == (&other.machine, &other.target, &other.workload, &other.arm)
@@ -127,7 +127,7 @@ pub(crate) fn target(record: &Record) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Every parameter that determines what a workload does, without its names.
+/// All parameters that determine the work of a workload, without its names.
 fn identity(w: &Workload) -> String {
     let optional = |name: &str, value: Option<String>| value.map(|v| format!(" {name}={v}"));
     let text = |name: &str, value: Option<u64>| optional(name, value.map(|v| v.to_string()));

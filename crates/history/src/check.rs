@@ -1,10 +1,10 @@
-//! Checks a run against earlier runs of the same measurement: finds cells outside the prediction
-//! interval of one more run.
+//! Compares a run with earlier runs of the same measurement, and finds cells outside the prediction interval for one
+//! more run.
 //!
-//! The spread used is that between runs. The spread between the trials of one run is far smaller, because it
-//! does not include other days, other positions on the device and other temperatures. Values are ln. With k
-//! earlier runs the interval uses Student's t with k - 1 degrees of freedom ([`cryptbench_stats::predict`]),
-//! and Holm's correction covers all cells with enough runs.
+//! The interval is based on the spread between runs. The spread between the trials of one run is far smaller, because
+//! it does not include other days, other positions on the device and other temperatures. Logarithms of the values are
+//! used. With k earlier runs the interval uses Student's t with k - 1 degrees of freedom
+//! ([`cryptbench_stats::predict`]), and Holm's correction covers all cells with enough runs.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::cell::{Cell, Run};
 
-/// The figure of a cell to judge.
+/// The figure of a cell to evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
@@ -50,10 +50,10 @@ pub struct Check {
     pub untold: Vec<Untold>,
     /// Number of cells that were served from a cache.
     pub cached: u32,
-    /// The run's set of arms; empty if its user specified the systems.
+    /// The run's set of arms; empty if the user specified the systems.
     pub arm_set: String,
-    /// The sets of earlier runs that measured some of these cells together with other arms, each with its
-    /// number of runs. They are kept separate.
+    /// The arm sets of earlier runs that measured some of these cells together with other arms, each with its number
+    /// of runs. They are not mixed with this run's set.
     pub other_sets: BTreeMap<String, u32>,
 }
 
@@ -74,13 +74,13 @@ pub struct Judged {
     pub arm: String,
     /// Number of earlier runs.
     pub earlier: usize,
-    /// Geometric mean of the earlier runs: requests per second, or the share of plain speed.
+    /// Geometric mean of the earlier runs: requests per second, or share of plain speed.
     pub before: f64,
-    /// The same figure of this run.
+    /// The same figure for this run.
     pub now: f64,
     /// `now` divided by `before`.
     pub ratio: f64,
-    /// Lower end of the 95 % prediction interval of one more run, as a ratio.
+    /// Lower end of the 95 % prediction interval for one more run, as a ratio.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
@@ -89,9 +89,9 @@ pub struct Judged {
     /// The loss, as a fraction, that would count as a regression here regardless of the other
     /// cells.
     pub detectable: f64,
-    /// Two-sided p-value of "this is one more run of the same kind".
+    /// Two-sided p-value for "this is one more run of the same kind".
     pub p_value: f64,
-    /// p-value after Holm over the cells.
+    /// p-value after Holm's correction over the cells.
     pub p_holm: f64,
     /// The verdict.
     pub change: Change,
@@ -101,9 +101,9 @@ pub struct Judged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// Slower, by more than the variation between runs of the same kind.
+    /// Slower by more than the variation between runs of the same kind.
     Regression,
-    /// Faster, by more than the variation between runs of the same kind.
+    /// Faster by more than the variation between runs of the same kind.
     Improvement,
     /// No change from the earlier runs was found.
     Noise,
@@ -123,7 +123,7 @@ pub struct Untold {
 /// Confidence of the displayed interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// Judges `newest` against the earlier runs among `runs`.
+/// Evaluates `newest` against the earlier runs in `runs`.
 pub fn check(newest: &Run, runs: &[Run], measure: Measure, level: f64) -> Check {
     let earlier: Vec<&Run> =
         runs.iter().filter(|r| r.started < newest.started && r.run_id != newest.run_id).collect();
@@ -188,10 +188,10 @@ pub fn check(newest: &Run, runs: &[Run], measure: Measure, level: f64) -> Check 
     found
 }
 
-/// Judges each run of the history against the earlier ones, in order of time.
+/// Evaluates each run of the history against the earlier ones, in chronological order.
 pub fn check_all(runs: &[Run], measure: Measure, level: f64) -> Vec<Check> {
     runs.iter().map(|run| check(run, runs, measure, level)).collect()
 }
 
-/// Number of earlier runs that a verdict needs.
+/// Number of earlier runs required for a verdict.
 pub const NEEDED: usize = FEWEST_EARLIER;

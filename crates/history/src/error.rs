@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cryptbench_record::RecordError;
 use cryptbench_text::shown;
 
-/// An error of the history. None of these has changed a file.
+/// An error of the history. No file was changed in any of these cases.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The database does not exist yet.
@@ -22,7 +22,7 @@ pub enum HistoryError {
     NotOurs {
         /// The file.
         path: PathBuf,
-        /// The kind of the file, as far as known.
+        /// The kind of the file, if it is known.
         what: String,
     },
     /// A newer version of the program wrote the database.
@@ -54,7 +54,7 @@ pub enum HistoryError {
     Database {
         /// The file.
         path: PathBuf,
-        /// SQLite's message. Its errors repeat their cause in other words, so no source is stored.
+        /// SQLite's message. Its errors repeat their cause in other words, so the source is not stored.
         what: String,
     },
     /// The database's directory cannot be created.

@@ -1,19 +1,19 @@
 //! The tables, their version, and the upgrade from older versions.
 //!
-//! `PRAGMA application_id` distinguishes the file from other SQLite databases, and `PRAGMA
-//! user_version` is the version. Version 1:
+//! `PRAGMA application_id` distinguishes the file from other SQLite databases, and `PRAGMA user_version` contains the
+//! version. Version 1:
 //!
 //! - `records`: `id`; `digest`, SHA-256 of the document; `run_id`, `started`, `program_version`, `profile`,
-//!   `machine`, `target`, `partial`; `added`, the time of the addition (RFC 3339, UTC); `source`, the location
+//!   `machine`, `target`, `partial`; `added`, the time at which it was added (RFC 3339, UTC); `source`, the location
 //!   of the record at that time; `document`, the whole record as JSON.
 //! - `cells`: one per workload and arm: `record`, its comparison key (`machine`, `target`, `workload`, `arm`),
 //!   its labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
 //!
-//! Version 2: `cells` have `arm_set`, the set of arms that the program chose for the run, which is comparable
-//! only with itself; empty if the user specified the systems. For older records it is derived as in
+//! Version 2: `cells` has `arm_set`, the set of arms that the program chose for the run, which is comparable only
+//! with the same set; empty if the user specified the systems. For older records it is derived as in
 //! [`Plan::arm_set`](cryptbench_record::Plan::arm_set).
 //!
-//! Version 3: `records` have `title`, the user's title of the run; empty without one.
+//! Version 3: `records` has `title`, the user's title for the run; empty if there is none.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ pub const VERSION: i64 = STEPS.len() as i64;
 /// How long one process waits for another process's transaction.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Opens the database. If `create` is set, an absent or empty file becomes a new one.
+/// Opens the database. If `create` is set, a missing or empty file becomes a new database.
 pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError> {
     let error = |source: rusqlite::Error| told(path, &source);
     if !path.exists() && !create {
@@ -85,7 +85,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     }
     let real = real(path).map_err(|source| HistoryError::Io { path: path.to_owned(), source })?;
     refuse_irregular(path, &real)?;
-    // Refuse links: the path was resolved before, so a link must have been created there since.
+    // Rejects links: the path has already been resolved, so a link must have been created there since.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -111,7 +111,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     } else if !create {
         return Err(HistoryError::None { path: path.to_owned() });
     }
-    // Another process may do the same at the same time, so the decision is made inside the transaction.
+    // Another process may be doing the same, so the decision is made inside the transaction.
     let behaviour = TransactionBehavior::Immediate;
     if pragma(&connection, "user_version").map_err(error)? < VERSION {
         let transaction = connection.transaction_with_behavior(behaviour).map_err(error)?;
@@ -128,7 +128,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     Ok(connection)
 }
 
-/// The path without links; the file itself need not exist yet.
+/// The path with links resolved; the file itself need not exist yet.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -140,8 +140,7 @@ fn real(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Refuses a database that is a pipe or a device, and a link at any path next to it that SQLite
-/// writes to.
+/// Refuses a database that is a pipe or a device, and a link at any of the paths next to it to which SQLite writes.
 fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
     for ending in ["", "-wal", "-shm", "-journal"] {
         let mut file = real.as_os_str().to_owned();
@@ -157,11 +156,11 @@ fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// Enables the mode in which readers do not wait for writers. If the file system does not support it, the mode
-/// is not changed.
+/// Enables the mode in which readers do not wait for writers. If the file system does not support this mode, it is
+/// not changed.
 ///
-/// SQLite reads the mode first and then upgrades to writing. If another process is writing, it fails
-/// immediately despite the timeout (`sqlite3_busy_handler`, on deadlocks).
+/// SQLite reads the mode first and then upgrades to writing. If another process is writing, this fails immediately
+/// despite the timeout (see deadlocks in the documentation of `sqlite3_busy_handler`).
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -194,7 +193,7 @@ fn refuse_others(path: &Path, connection: &Connection) -> Result<(), HistoryErro
     Ok(())
 }
 
-/// Converts an SQLite error to one of the history.
+/// Converts an SQLite error to an error of the history.
 pub(crate) fn told(path: &Path, source: &rusqlite::Error) -> HistoryError {
     let path = path.to_owned();
     match source.sqlite_error_code() {

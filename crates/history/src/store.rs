@@ -27,7 +27,7 @@ pub struct History {
 pub struct Added {
     /// The record's number.
     pub id: i64,
-    /// Whether the record is new; false if it was already present.
+    /// Whether the record is new; false if it was already in the history.
     pub new: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct Entry {
     pub id: i64,
     /// The record's own run identifier.
     pub run_id: String,
-    /// The user's title of the run; empty without one.
+    /// The user's title for the run; empty if there is none.
     pub title: String,
     /// Its start, RFC 3339 in UTC.
     pub started: String,
@@ -52,9 +52,9 @@ pub struct Entry {
     pub target: String,
     /// Whether the run was interrupted.
     pub partial: bool,
-    /// When it was added, RFC 3339 in UTC.
+    /// When the record was added, RFC 3339 in UTC.
     pub added: String,
-    /// The file's path at that time.
+    /// Path of the file when it was added.
     pub source: String,
     /// Number of cells, one per workload and arm.
     pub cells: u32,
@@ -80,13 +80,13 @@ impl History {
         &self.path
     }
 
-    /// Adds a record (its file, or its run's directory) unless it is already present. Two records are the same
-    /// if their content is, regardless of derived results and white space. A record that is already present
-    /// gets its run's current title.
+    /// Adds a record (its file, or its run's directory) unless it is already present. Two records are the same if
+    /// their content is the same, apart from derived results and white space. If the record is already present, its
+    /// title is updated to that of the run.
     pub fn add(&mut self, path: &Path) -> Result<Added, HistoryError> {
         let (file, text) = cryptbench_record::read_document(path)?;
         let record = cryptbench_record::parse(&file, &text)?;
-        // Keeps the document unchanged, including fields of later versions.
+        // Stores the document unchanged, including fields of later versions.
         let fields = canonical::fields(&text)
             .map_err(|source| RecordError::Malformed { path: file.clone(), source })?;
         drop(text);
@@ -163,7 +163,7 @@ impl History {
         Ok(Added { id, new: true })
     }
 
-    /// All records, in the order of measurement.
+    /// All records, in chronological order of measurement.
     pub fn list(&self) -> Result<Vec<Entry>, HistoryError> {
         let error = |e| told(&self.path, &e);
         let mut statement = self
@@ -204,7 +204,7 @@ impl History {
         Ok(cryptbench_record::printable_document(&document).into_owned())
     }
 
-    /// The cells of all records with the records' numbers, in the order of measurement.
+    /// The cells of all records with the records' numbers, in chronological order of measurement.
     pub fn runs(&self) -> Result<Vec<(i64, Run)>, HistoryError> {
         let error = |e| told(&self.path, &e);
         let mut statement = self

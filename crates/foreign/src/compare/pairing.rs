@@ -8,8 +8,8 @@ pub(super) struct Pairing<'a> {
     pub(super) only_b: Vec<&'a Cell>,
 }
 
-/// Pairs equal keys first. Then pairs keys with the same values in everything that both formats
-/// record, if exactly one cell on each side matches.
+/// Pairs equal keys first. Then pairs keys with the same values in all fields that both formats record, if exactly
+/// one cell on each side matches.
 pub(super) fn pair<'a>(a: &'a [Cell], b: &'a [Cell]) -> Pairing<'a> {
     let mut partner: Vec<Option<usize>> =
         a.iter().map(|x| b.iter().position(|y| y.key == x.key)).collect();

@@ -1,5 +1,5 @@
-//! Study C's figure: the mean difference over all cells in percent of the larger value; and its
-//! noise, the same figure between identical series.
+//! Study C's figure: the mean over all cells of the difference in percent of the larger value. Also its noise: the
+//! same figure between identical series.
 
 use cryptbench_stats::percent_of_larger;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Compared, Verdict};
 use crate::cell::{Cell, Measure};
 
-/// The differences of all cells combined, without cells served from a cache.
+/// The differences of all cells combined, except cells served from a cache.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Percent {
     /// Number of cells included.
@@ -24,15 +24,15 @@ pub struct Percent {
 /// averaged over the cells, for all pairs of series.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SeriesNoise {
-    /// Number of series: runs of each cell.
+    /// Number of series: the number of runs per cell.
     pub series: usize,
     /// Number of cells with that many runs.
     pub cells: usize,
     /// Mean over the pairs of series.
     pub mean: f64,
-    /// The difference of the two most distant series.
+    /// The difference between the two most different series.
     pub largest: f64,
-    /// As `mean`, with signs: the largest loss that this method would report between two identical
+    /// As [`Self::mean`], but with signs: the largest loss that this method would report between two identical
     /// series.
     pub largest_loss: f64,
 }

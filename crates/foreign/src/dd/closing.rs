@@ -1,18 +1,18 @@
-//! The line with bytes, time and rate, in any language.
+//! The line with bytes, time and rate, in all languages.
 //!
-//! GNU dd, uutils, toybox and BusyBox print `BYTES bytes (SIZE) copied, TIME s, RATE`, the BSDs and macOS
+//! GNU dd, uutils, toybox and BusyBox print `BYTES bytes (SIZE) copied, TIME s, RATE`, the BSDs and macOS print
 //! `BYTES bytes transferred in TIME secs (RATE bytes/sec)`. Translations of coreutils 5 to 9 differ in words,
-//! separators (`, `, `，`, `、`, ` en `, ` -- `), decimal marks, units (`秒`, `с`, `giây`) and in the text before
-//! the bytes (`скопировано 1073741824 байта`), but not in the order of time and rate. So numbers are found by
-//! their order: the last two are time and rate, and the largest whole number before them is the bytes.
+//! separators (`, `, `，`, `、`, ` en `, ` -- `), decimal marks, units (`秒`, `с`, `giây`) and in the text before the
+//! bytes (`скопировано 1073741824 байта`), but not in the order of time and rate. Numbers are therefore identified by
+//! their order: the last two are time and rate, and the largest integer before them is the number of bytes.
 //!
-//! The speed is bytes divided by time, and the rate is a check on it, because it has only two or
-//! three digits. If the time is so coarse that the rate is more precise (uutils before 0.0.18
-//! prints `0.4 s`), the rate is the speed.
+//! The speed is calculated from bytes and time. The printed rate has only two or three digits, so it only serves as a
+//! check. If the time is so coarse that the rate is more precise (uutils before 0.0.18 prints `0.4 s`), the printed
+//! rate is used instead.
 
 use crate::number::{decimal, positive};
 
-/// A larger deviation means that a number was misread.
+/// If the speed and the printed rate differ by more than this factor, a number was misread.
 const AGREES_WITHIN: f64 = 1.2;
 
 pub(super) struct Closing {
@@ -21,7 +21,7 @@ pub(super) struct Closing {
     pub(super) speed: f64,
 }
 
-/// A number as printed, and the text up to the next one.
+/// A number as printed, and the text between it and the next number.
 struct Printed<'a> {
     digits: &'a str,
     after: &'a str,
@@ -32,7 +32,7 @@ impl Printed<'_> {
         decimal(self.digits)
     }
 
-    /// Half a unit of the last printed digit.
+    /// Maximum rounding error: half a unit of the last printed digit.
     fn rounding(&self) -> f64 {
         let (mantissa, exponent) = self.digits.split_once(['e', 'E']).unwrap_or((self.digits, "0"));
         let decimals = mantissa.split_once(['.', ',']).map_or(0, |(_, d)| d.len());
@@ -40,13 +40,13 @@ impl Printed<'_> {
         0.5 * 10_f64.powi(exponent - i32::try_from(decimals).unwrap_or(0))
     }
 
-    /// The number as a count of bytes; Czech groups digits by spaces.
+    /// The number as a byte count. In Czech, digits are grouped by spaces.
     fn whole(&self) -> Option<u64> {
         self.digits.replace([' ', '\u{a0}', '\u{202f}'], "").parse().ok()
     }
 }
 
-/// Whether the line ends as dd's does: `/s`, `/sec)`, `/秒`, with numbers before.
+/// Whether the line ends like dd's: `/s`, `/sec)`, `/秒`, preceded by numbers.
 pub(super) fn is_report(line: &str) -> bool {
     let line = line.trim();
     let Some((before, per)) = line.rsplit_once('/') else { return false };
@@ -68,7 +68,7 @@ pub(super) fn parse(text: &str) -> Result<Closing, &'static str> {
                             in TIME secs (RATE bytes/sec)`";
     let numbers = numbers(text);
     let [.., time, rate] = numbers.as_slice() else { return Err(EXPECTED) };
-    // `0 s, Infinity B/s` has no digits in its rate.
+    // The rate in `0 s, Infinity B/s` has no digits.
     let (time, rate, before) = match unit(rate.after) {
         Some(unit) => (time, Some((rate, unit)), &numbers[..numbers.len() - 2]),
         None => (rate, None, &numbers[..numbers.len() - 1]),
@@ -87,7 +87,7 @@ pub(super) fn parse(text: &str) -> Result<Closing, &'static str> {
     let (value, rounding) = (rate.value().ok_or(EXPECTED)? * scale, rate.rounding() * scale);
     let speed =
         better((bytes as f64, seconds, time.rounding()), (value, rounding)).ok_or(NO_TIME)?;
-    // Below 1 kB/s a rate of two digits may have lost both.
+    // Below 1 kB/s, both digits of a two-digit rate may be wrong because of rounding.
     let factor = value / speed;
     if value > 1000.0 && !(1.0 / AGREES_WITHIN..AGREES_WITHIN).contains(&factor) {
         return Err("the printed rate is not bytes divided by time, so a number was misread");
@@ -95,8 +95,8 @@ pub(super) fn parse(text: &str) -> Result<Closing, &'static str> {
     Ok(Closing { bytes, speed })
 }
 
-/// Bytes divided by time, unless the rounding of the time explains why the rate differs, and the
-/// rate has the finer resolution.
+/// Bytes divided by time. If rounding of the time explains a difference from the printed rate, and the rate is more
+/// precise, the rate.
 fn better((bytes, seconds, coarse): (f64, f64, f64), (rate, rounding): (f64, f64)) -> Option<f64> {
     let Some(speed) = positive(bytes / seconds).filter(|s| s.is_finite()) else {
         return positive(rate);
@@ -111,7 +111,7 @@ fn better((bytes, seconds, coarse): (f64, f64, f64), (rate, rounding): (f64, f64
     }
 }
 
-/// The numbers of a line, in order. A comma may be a decimal mark, and a space may group digits.
+/// The numbers in a line, in order. A comma can be a decimal mark, and a space can group digits.
 fn numbers(text: &str) -> Vec<Printed<'_>> {
     let bytes = text.as_bytes();
     let digit = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_digit);
@@ -149,7 +149,7 @@ fn numbers(text: &str) -> Vec<Printed<'_>> {
     spans.iter().enumerate().map(printed).collect()
 }
 
-/// The end of three digits after a space that groups them.
+/// The end of a group of three digits after a space that groups digits.
 fn grouped(text: &str, end: usize) -> Option<usize> {
     let space = text[end..].chars().next().filter(|c| [' ', '\u{a0}', '\u{202f}'].contains(c))?;
     let start = end + space.len_utf8();
@@ -159,7 +159,8 @@ fn grouped(text: &str, end: usize) -> Option<usize> {
 
 struct Unit {
     power: i32,
-    /// Powers of 1024: `MiB`, toybox's `M` without B, and BusyBox's `MB` without a space before it.
+    /// Whether the unit is a power of 1024: `MiB`, toybox's `M` without B, and BusyBox's `MB` without a space before
+    /// it.
     binary: bool,
 }
 
@@ -185,7 +186,7 @@ fn unit(after: &str) -> Option<Unit> {
     Some(Unit { power, binary: alone || unit.contains('i') && power > 0 || power > 0 && !spaced })
 }
 
-/// Whether the size in parentheses shows that `MB` are 2^20 bytes.
+/// Whether the size in parentheses shows that `MB` means 2^20 bytes.
 fn is_binary(before: &[Printed<'_>], bytes: u64) -> bool {
     let Some(size) = before.iter().find(|n| n.whole() != Some(bytes)) else { return false };
     let name = size.after.trim_start().split([')', ',', '，', '）']).next().unwrap_or("");

@@ -1,10 +1,10 @@
-//! The lines of study B's script around those of dd: ` *** … *** ` before each series of copies and ` .. round
-//! N .. ` before each copy. Lines such as `===== bench start =====` also start a series.
+//! The lines that study B's script prints around dd's: ` *** … *** ` before each series of copies and ` .. round N ..
+//! ` before each copy. Lines such as `===== bench start =====` also start a series.
 //!
 //! The script writes zeros first, then random data; its author ran it on plain storage, and again on encrypted
-//! storage. The data of a series is given by its line or its commands (`if=/dev/zero`, `test_rand1`). If
-//! neither does, the first is of zeros and the next of random data, alternating. Rounds that restart at 1 also
-//! start a series.
+//! storage. The line or the commands of a series state which data it contains (`if=/dev/zero`, `test_rand1`). If they
+//! do not, series of zeros and of random data alternate, starting with zeros. A series also starts when the rounds
+//! restart at 1.
 
 use crate::read::Half;
 
@@ -13,13 +13,13 @@ use crate::read::Half;
 pub(super) struct Series {
     /// Number of series started so far; 0 before the first line that starts one.
     number: u32,
-    /// The last round of the series.
+    /// The number of the last round in the series.
     round: u32,
     data: Option<&'static str>,
     storage: Option<Half>,
-    /// Number of started series of zeros and of random data.
+    /// Number of series that have started, with zeros and with random data.
     passes: [u32; 2],
-    /// Whether a copy of this series was seen.
+    /// Whether the series contains a copy so far.
     copied: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Storage {
 }
 
 impl Series {
-    /// Whether a line is one of the script's.
+    /// Whether this is a line of the script; updates the state accordingly.
     pub(super) fn take(&mut self, line: &str) -> bool {
         if let Some(words) = heading(line) {
             if !["end", "finish", "done"].iter().any(|end| words.to_lowercase().contains(end)) {
@@ -52,7 +52,7 @@ impl Series {
         true
     }
 
-    /// Two such lines without a copy between them start one series.
+    /// Starts a series. Two such lines without a copy between them start only one.
     fn begin(&mut self) {
         if self.number > 0 && !self.copied {
             return;
@@ -60,7 +60,7 @@ impl Series {
         (self.number, self.round, self.data, self.copied) = (self.number + 1, 0, None, false);
     }
 
-    /// A line that may specify the data or the storage.
+    /// Processes a line that may specify the data or the storage.
     pub(super) fn hear(&mut self, line: &str) {
         if self.number > 0 {
             self.data = data(line).or(self.data);
@@ -68,8 +68,8 @@ impl Series {
         }
     }
 
-    /// The data and the storage of a copy, `None` before the script's first line; a remark reports it if
-    /// nothing specifies the data.
+    /// The data and the storage of a copy, `None` before the script's first line; adds a remark if nothing specifies
+    /// the data.
     pub(super) fn copy(&mut self, remarks: &mut Vec<String>) -> (Option<String>, Storage) {
         if self.number == 0 {
             return (None, Storage::Unknown);
@@ -93,7 +93,7 @@ impl Series {
 const ZEROS: &str = "zeros";
 const RANDOM: &str = "random";
 
-/// The data that a line names.
+/// The data that a line specifies.
 fn data(line: &str) -> Option<&'static str> {
     let line = line.to_lowercase();
     match (line.contains("zero"), line.contains("rand")) {
@@ -103,7 +103,7 @@ fn data(line: &str) -> Option<&'static str> {
     }
 }
 
-/// The storage that a line names.
+/// The storage that a line specifies.
 fn storage(line: &str) -> Option<Half> {
     let line = line.to_lowercase();
     let plain = ["plain", "unencrypt", "non-encrypt", "not encrypt", "no encrypt"];

@@ -1,4 +1,4 @@
-//! The results of one job, or of all its processes, or of a group that fio summed.
+//! The results of one job, of all its processes, or of a group that fio has summed.
 
 use cryptbench_catalog::Pattern;
 use serde_json::Value;
@@ -8,19 +8,19 @@ use crate::cell::Key;
 use crate::number::positive;
 use crate::read::Observation;
 
-/// Names of the parts of a job's result, and the index of each in `bs=a,b,c`. With
-/// `unified_rw_reporting` all of them are in `mixed`.
+/// Names of the parts of a job's result, each with its index in `bs=a,b,c`. With `unified_rw_reporting`, all parts
+/// are in `mixed`.
 const DIRECTIONS: [(&str, usize); 3] = [("read", 0), ("write", 1), ("trim", 2)];
 
-/// The data of one object of fio's `jobs`, or of several of the same job.
+/// The data of one object in fio's `jobs`, or of several objects of the same job.
 pub(super) struct Job {
     results: Vec<Observation>,
     /// Number of objects.
     processes: u32,
-    /// The JSON contains the job's options, so a missing one was not given.
+    /// Whether the JSON contains the job's options, so that an absent option was not given.
     has_options: bool,
-    /// One object for several jobs (`group_reporting`): the name is the first job's, the options
-    /// are the last one's.
+    /// Whether one object describes several jobs (`group_reporting`): its name is that of the first job, its options
+    /// are those of the last.
     summed: bool,
 }
 
@@ -35,7 +35,7 @@ impl Job {
         let threads: Option<u32> = options.whole("numjobs")?;
         let summed = is_sum(job, &options, kind.as_ref(), &parts, threads);
         let kind = kind.filter(|_| !summed);
-        // Engines that wait for each request have one in flight, regardless of their options.
+        // Synchronous engines have only one request in flight, regardless of the options.
         let one = number(&job["iodepth_level"], "1") >= 99.0;
         let queue_depth = match one {
             true => Some(1),
@@ -75,8 +75,8 @@ impl Job {
         Ok(Self { results, processes: 1, has_options, summed })
     }
 
-    /// Adds another process of the job, which ran at the same time: speeds add up, and latencies
-    /// are averaged by requests.
+    /// Adds another process of the job, which ran at the same time: speeds add up, and latencies are averaged,
+    /// weighted by the number of requests.
     pub(super) fn add(&mut self, more: Self) {
         self.processes += more.processes;
         self.summed |= more.summed;
@@ -88,7 +88,7 @@ impl Job {
         }
     }
 
-    /// The results, with the number of processes if it was not stated but is known.
+    /// The results, with the number of processes if the options do not state it but it is known.
     pub(super) fn results(mut self) -> Vec<Observation> {
         let known = !self.summed && (self.processes > 1 || self.has_options);
         for result in self.results.iter_mut().filter(|_| known) {
@@ -114,7 +114,7 @@ impl Job {
     }
 }
 
-/// Parts of the result that transferred data.
+/// The parts of the result in which data was transferred.
 fn parts(job: &Value) -> Vec<(&'static str, usize, &Value)> {
     let moved = |part: &Value| number(part, "total_ios") > 0.0 || number(part, "io_bytes") > 0.0;
     let some = |(name, place): (&'static str, usize)| (name, place, &job[name]);
@@ -125,9 +125,8 @@ fn parts(job: &Value) -> Vec<(&'static str, usize, &Value)> {
     }
 }
 
-/// Whether the object is the sum of a group of several jobs. fio does not print group_reporting; the
-/// signs are another job's name, a direction that `rw` does not have, and more run time than
-/// `numjobs` processes have.
+/// Whether the object is the sum of a group of several jobs. fio does not print group_reporting, so this is inferred
+/// from another job's name, a direction that is not in `rw`, or a longer run time than `numjobs` processes can have.
 fn is_sum(
     job: &Value,
     options: &Options<'_>,
@@ -205,7 +204,7 @@ fn operation(direction: &str, kind: Option<&Kind>, counted: Option<f64>) -> Stri
     }
 }
 
-/// Reads in percent of all requests, if reads and writes are reported separately.
+/// Percentage of reads among all requests, if reads and writes are reported separately.
 fn counted_reads(parts: &[(&str, usize, &Value)]) -> Option<f64> {
     let of = |name: &str| {
         parts.iter().find(|(d, ..)| *d == name).map_or(0.0, |(.., p)| number(p, "total_ios"))
@@ -214,7 +213,7 @@ fn counted_reads(parts: &[(&str, usize, &Value)]) -> Option<f64> {
     (reads + writes > 0.0).then(|| 100.0 * reads / (reads + writes))
 }
 
-/// Options of the job, or otherwise of all jobs.
+/// The options of the job or, if absent there, those of all jobs.
 struct Options<'a> {
     job: &'a Value,
     global: &'a Value,
@@ -242,7 +241,7 @@ impl<'a> Options<'a> {
         number.map(Some).map_err(|_| format!("{name}={text} is not understood"))
     }
 
-    /// The size that `bs=` states for a direction; missing sizes are that of reads.
+    /// The size in `bs=` for a direction; if it is missing, the size for reads.
     fn size(&self, place: usize) -> Result<Option<u64>, String> {
         let Some(all) = self.get(&["bs", "blocksize"]) else { return Ok(None) };
         let sizes: Vec<&str> = all.split(',').collect();
@@ -254,8 +253,8 @@ impl<'a> Options<'a> {
         text.map(understood).transpose()
     }
 
-    /// The share of reads as stated, or otherwise as counted: chance changes the count of an even
-    /// mix by less than 1.5.
+    /// The percentage of reads as specified or, if it is not specified, as counted: in an even mix, the count
+    /// deviates from the setting by less than 1.5 by chance.
     fn read_percent(&self, counted: Option<f64>) -> Option<u8> {
         let stated = |name: &str| self.get(&[name]).map(|text| text.trim().parse::<f64>().ok());
         let percent = match (stated("rwmixread"), stated("rwmixwrite")) {
@@ -298,7 +297,8 @@ fn bandwidth(part: &Value) -> Option<f64> {
     positive(number(part, "bw_bytes")).or_else(|| positive(1024.0 * number(part, "bw")))
 }
 
-/// Mean microseconds from submission to completion, or only of completion if fio omitted the other part.
+/// Mean time in microseconds from submission to completion, or only the completion latency if fio omitted the other
+/// part.
 fn latency(part: &Value) -> Option<f64> {
     let mean = |name: &str, unit: f64| positive(number(&part[name], "mean") / unit);
     mean("lat_ns", 1000.0)

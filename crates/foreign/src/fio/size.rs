@@ -1,4 +1,4 @@
-//! The size of a job's requests: as its options state it, and as its counts show it.
+//! The request size of a job: as stated in its options, and as derived from its counts.
 
 use serde_json::Value;
 
@@ -9,15 +9,15 @@ fn moved(part: &Value) -> (f64, f64) {
     let io = number(part, "io_bytes");
     let expected = 1024.0 * number(part, "bw") * number(part, "runtime") / 1000.0;
     let named = part.get("io_kbytes").is_some() || part.get("bw_bytes").is_some();
-    // The two units are 1024 apart, so the threshold is the square root of that.
+    // The two units differ by a factor of 1024, so the threshold is the square root of 1024.
     match named || expected > 0.0 && io > expected / 32.0 {
         true => (io, 0.0),
         false => (1024.0 * io, 1024.0),
     }
 }
 
-/// Bytes per request. The counts decide: fio prints the options of the last job for a group, and
-/// the meaning of `4k` depends on `kb_base`. `None` if requests differ in size.
+/// Bytes per request. The counts take precedence over the options, because for a group fio prints the options of the
+/// last job, and the meaning of `4k` depends on `kb_base`. `None` if the requests differ in size.
 pub(super) fn of_requests(part: &Value, stated: Option<u64>, summed: bool) -> Option<u64> {
     let (bytes, rounded) = moved(part);
     let requests = number(part, "total_ios");
@@ -29,7 +29,7 @@ pub(super) fn of_requests(part: &Value, stated: Option<u64>, summed: bool) -> Op
     if let Some(stated) = stated.filter(|s| within(*s as f64, 0.0)) {
         return Some(stated);
     }
-    // A mean of different sizes can be a multiple of a sector by chance, but hardly a power of two.
+    // The mean of different sizes can be a multiple of a sector by chance, but is unlikely to be a power of two.
     let is_size = |size: u64| match summed {
         true => size.is_power_of_two(),
         false => size.is_multiple_of(512) || size.is_multiple_of(1000),
@@ -47,8 +47,8 @@ pub(super) fn of_requests(part: &Value, stated: Option<u64>, summed: bool) -> Op
     }
 }
 
-/// A size as fio reads it (its parse.c): with `kb_base=1024` `4k` and `4Ki` are 4096 and `4KiB` is
-/// 4000; with `kb_base=1000` it is the other way round.
+/// A size as fio parses it (parse.c): with `kb_base=1024`, `4k` and `4Ki` are 4096 and `4KiB` is 4000; with
+/// `kb_base=1000`, it is the other way round.
 pub(super) fn stated(text: &str, thousand: bool) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(digits) = text.strip_prefix("0x") {

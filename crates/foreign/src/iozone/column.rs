@@ -1,4 +1,4 @@
-//! The columns of iozone's table: the operation of each, and the assignment of numbers to columns.
+//! The columns of iozone's table: the operation of each column, and the assignment of numbers to columns.
 
 use cryptbench_catalog::Pattern;
 
@@ -7,7 +7,7 @@ use cryptbench_catalog::Pattern;
 pub(super) struct Column {
     pub(super) operation: &'static str,
     pub(super) pattern: Pattern,
-    /// Its word in the lower line of the header.
+    /// Its name in the lower line of the header.
     word: &'static str,
     /// The name of its spreadsheet table.
     pub(super) report: &'static str,
@@ -41,11 +41,11 @@ pub(super) const ALL: [Column; 13] = [
     column("freread", Pattern::Sequential, "freread", "Re-Fread"),
 ];
 
-/// Largest distance between the right edges of a number and its heading. iozone's headings and
-/// formats differ by one, and neighbours are eight apart.
+/// Maximum distance between the right edges of a number and its heading. iozone's headings and formats differ by one
+/// character, and neighbouring columns are eight characters apart.
 const DRIFT: usize = 3;
 
-/// The words of a line, each with the position after its last letter.
+/// The words of a line, each with the position after its last character.
 pub(super) fn words(line: &str) -> Vec<(&str, usize)> {
     let mut found = Vec::new();
     let mut rest = 0;
@@ -64,7 +64,7 @@ pub(super) fn header(line: &str) -> Option<Result<Vec<Column>, String>> {
     if !size.eq_ignore_ascii_case("kb") || *record != "reclen" {
         return None;
     }
-    // Some tables lack the last columns (-i without fwrite on systems without stdio), but never the first.
+    // Some tables lack the last columns (-i without fwrite on systems without stdio), but never the first ones.
     if names.len() > ALL.len() || !names.iter().zip(ALL).all(|((name, _), c)| *name == c.word) {
         let known: Vec<&str> = ALL.iter().map(|c| c.word).collect();
         return Some(Err(format!("expected the columns {}", known.join(" "))));
@@ -72,8 +72,8 @@ pub(super) fn header(line: &str) -> Option<Result<Vec<Column>, String>> {
     Some(Ok(names.iter().zip(ALL).map(|((_, end), c)| Column { end: *end, ..c }).collect()))
 }
 
-/// Assigns each number to its column. A full row is in column order. Tests that did not run leave
-/// blanks, and then the position in the line decides.
+/// Assigns each number to its column. A full row is in column order. If tests that did not run left blanks, the
+/// position in the line determines the column.
 pub(super) fn place<'a, 'c>(
     values: &[(&'a str, usize)],
     columns: &'c [Column],

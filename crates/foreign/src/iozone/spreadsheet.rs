@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str, unit: Unit) -> Result<Vec<Observation>, Fault> {
                 let value: f64 = value.parse().map_err(|_| fault("expected numbers"))?;
                 let record =
                     *records.get(i).ok_or_else(|| fault("more numbers than record sizes"))?;
-                // Combinations that did not run are 0.
+                // Combinations that were not run contain 0.
                 if let Some(value) = positive(value) {
                     let cell = observation(column, file, record, value, unit);
                     found.push(Observation { line: Some(index + 1), ..cell });

@@ -7,7 +7,7 @@ use crate::error::Fault;
 use crate::number::positive;
 use crate::read::Observation;
 
-/// iozone's words for its processes, with the operation and pattern in the profile `iozone`.
+/// iozone's words for its processes, each with the operation and pattern in the profile `iozone`.
 const WORKERS: [(&str, &str, Pattern); 13] = [
     ("initial writers", "write", Pattern::Sequential),
     ("rewriters", "rewrite", Pattern::Sequential),

@@ -1,4 +1,4 @@
-//! Anvil's table: a row for each test, in one half for reads and one for writes.
+//! Anvil's table: one row per test, with one half of the table for reads and one for writes.
 
 use cryptbench_catalog::Pattern;
 

@@ -1,6 +1,6 @@
 //! ATTO's table: one row per request size, with write and read speeds.
 //!
-//! Its MB are 2^20 bytes: study A's figures show 7.31 MB/s of 512 bytes with 14,960 IO/s.
+//! A MB is 2^20 bytes in ATTO: study A's figures show 7.31 MB/s at 14,960 IO/s of 512 bytes.
 
 use cryptbench_catalog::Pattern;
 
@@ -10,7 +10,7 @@ use crate::error::Fault;
 use crate::number::{decimal, positive, size};
 use crate::read::{Found, Observation};
 
-/// Whether a column has the sizes of requests.
+/// Whether a column contains request sizes.
 pub(super) fn is_size(column: &str) -> bool {
     ["i/o size", "io size", "transfer size", "block size"].contains(&column)
 }
@@ -18,7 +18,7 @@ pub(super) fn is_size(column: &str) -> bool {
 /// The content of a column.
 struct Column {
     operation: &'static str,
-    /// Bytes per second of one unit, `None` for IO/s; absent if each value has its own unit.
+    /// Bytes per second of the column's unit, `None` for IO/s; absent if each value has its own unit.
     unit: Option<Option<f64>>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn parse(head: &Row, columns: &[String], body: &[Row]) -> Result<Foun
     Ok(found)
 }
 
-/// A value and the bytes per second of its unit, `None` for IO/s. Without any unit it is MB/s.
+/// A value and the bytes per second of its unit, `None` for IO/s. A value without any unit is in MB/s.
 fn value(text: &str, of_column: Option<Option<f64>>) -> Option<(f64, Option<f64>)> {
     let at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, own) = text.split_at(at);

@@ -1,6 +1,7 @@
-//! Tables of comma-, semicolon- or tab-separated values: our own documented one, and those of ATTO and Anvil.
+//! Tables of comma-, semicolon- or tab-separated values: cryptbench's own documented format, and those of ATTO and
+//! Anvil.
 //!
-//! The first row that is not a comment contains the columns, and determines the kind of table:
+//! The first row that is not a comment contains the column names, and determines the kind of table:
 //!
 //! | table | columns |
 //! |---|---|
@@ -8,8 +9,8 @@
 //! | ATTO Disk Benchmark | `I/O Size`, then `Write` and `Read`, as its window has them, with `MB/s` or `IO/s` in brackets or with each value |
 //! | Anvil's Storage Utilities | `Test`, then any of `Resp. time`, `IOPS` and `MB/s`, as its window has them; a row `Read` or `Write` begins a half |
 //!
-//! ATTO and Anvil save pictures and proprietary files without a published layout; the columns of their windows
-//! are public (study A's and D's figures, the programs' manuals). Any other column is refused.
+//! ATTO and Anvil save screenshots and proprietary files without a published layout. The columns in their windows are
+//! known from the figures of studies A and D and from the programs' manuals. Any other column is refused.
 
 mod anvil;
 mod atto;
@@ -41,7 +42,7 @@ impl Row {
     }
 }
 
-/// The kind of table, according to its columns.
+/// The kind of table, determined by its columns.
 pub(crate) fn kind(text: &str) -> Option<Format> {
     let rows = rows(text).ok()?;
     let columns = columns(rows.iter().find(|row| row.fields.len() > 1)?);
@@ -60,7 +61,7 @@ pub(crate) fn kind(text: &str) -> Option<Format> {
 
 pub(crate) fn parse(text: &str, format: Format) -> Result<Found, Fault> {
     let rows = rows(text)?;
-    // Titles precede the columns; each is a single field.
+    // Titles precede the column names; each has only a single field.
     let at = rows.iter().position(|row| row.fields.len() > 1);
     let Some((head, body)) = at.and_then(|at| rows[at..].split_first()) else {
         return Err(Fault::file("has no columns"));
@@ -73,7 +74,7 @@ pub(crate) fn parse(text: &str, format: Format) -> Result<Found, Fault> {
     }
 }
 
-/// The names of columns in lower case.
+/// The column names in lower case.
 fn columns(row: &Row) -> Vec<String> {
     row.fields.iter().map(|field| field.to_lowercase()).collect()
 }
@@ -81,7 +82,7 @@ fn columns(row: &Row) -> Vec<String> {
 fn rows(text: &str) -> Result<Vec<Row>, Fault> {
     let first = text.lines().find(|l| !l.trim().is_empty() && !l.starts_with('#'));
     let most = |c: &char| text.lines().map(|l| l.matches(*c).count()).max().unwrap_or(0);
-    // A decimal comma is not a separator if there are tabs or semicolons.
+    // If there are tabs or semicolons, a comma is a decimal mark and not a separator.
     let separators = ['\t', ';', ','];
     let separator = separators.into_iter().find(|c| most(c) > 0);
     let (Some(_), Some(separator)) = (first, separator) else {
@@ -109,7 +110,7 @@ fn rows(text: &str) -> Result<Vec<Row>, Fault> {
     Ok(rows)
 }
 
-/// Bytes per second of `MB/s` and similar units. The programs' MB are 2^20 bytes if `binary` is set.
+/// Bytes per second of `MB/s` and similar units. If `binary` is set, the program's MB means 2^20 bytes.
 pub(super) fn unit(text: &str, binary: bool) -> Option<f64> {
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
     let power = match text.trim().to_lowercase().as_str() {

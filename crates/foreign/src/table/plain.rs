@@ -1,4 +1,4 @@
-//! Our own table format, for programs without a reader: one row for each run of each test.
+//! cryptbench's own table format, for programs without a reader: one row for each run of each test.
 
 use cryptbench_catalog::Pattern;
 
