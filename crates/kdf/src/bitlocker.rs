@@ -16,8 +16,8 @@ const UNCHECKED: u64 = 1 << 12;
 /// Digest size in bytes.
 const DIGEST: usize = 32;
 
-/// The key of a protector, from the hash of a password or recovery password and the protector's
-/// salt (libyal/libbde, "BitLocker Drive Encryption (BDE) format", Recovery key).
+/// The key of a protector, derived from the hash of a password or recovery password and the protector's salt
+/// (libyal/libbde, "BitLocker Drive Encryption (BDE) format", Recovery key).
 ///
 /// # Errors
 /// [`KdfError::Stopped`].
@@ -27,7 +27,7 @@ pub fn bitlocker(
     effort: Effort<'_>,
 ) -> Result<Zeroizing<[u8; DIGEST]>, KdfError> {
     let _running = effort.start();
-    // Output of the previous link, hash, salt, counter.
+    // Output of the previous link, hash of the password, salt, counter.
     let mut state = Zeroizing::new([0; 2 * DIGEST + 16 + 8]);
     state[DIGEST..2 * DIGEST].copy_from_slice(hash);
     state[2 * DIGEST..][..16].copy_from_slice(salt);

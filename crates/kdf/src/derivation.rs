@@ -6,23 +6,23 @@ use crate::effort::Effort;
 use crate::error::KdfError;
 use crate::registry::{Prf, others, prfs};
 
-/// A function that derives header keys; the creator of a volume chooses it.
+/// A function that derives header keys; chosen by the creator of a volume.
 #[derive(Debug, Clone, Copy)]
 pub enum Function {
-    /// PBKDF2 with a PRF of the registry.
+    /// PBKDF2 with a PRF from the registry.
     Pbkdf2(&'static Prf),
     /// Argon2id.
     Argon2id,
 }
 
 impl Function {
-    /// Every function that VeraCrypt or TrueCrypt has, in display order.
+    /// Every function of VeraCrypt or TrueCrypt, in display order.
     pub fn all() -> impl Iterator<Item = Self> {
         prfs().iter().map(Self::Pbkdf2).chain([Self::Argon2id])
     }
 
-    /// The function called `name`. The name may be as in the registry, in any case, with or without
-    /// hyphens (`SHA512`), or a prefix that no other name of [`all`](Self::all) shares (`whirl`).
+    /// The function with this name. `name` is the name in the registry, in upper or lower case and with or without
+    /// hyphens (`SHA512`), or a prefix of exactly one of the names of [`all`](Self::all) (`whirl`).
     ///
     /// # Errors
     /// [`KdfError::Unknown`], which lists the known names.
@@ -51,7 +51,7 @@ impl Function {
         }
     }
 
-    /// Name in lists and records: the PRF's, or `argon2id`.
+    /// Name in lists and records: that of the PRF, or `argon2id`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pbkdf2(prf) => prf.name,
@@ -80,7 +80,7 @@ pub enum Derivation {
 }
 
 impl Derivation {
-    /// Name in lists and records: the PRF's, or Argon2's kind.
+    /// Name in lists and records: that of the PRF, or Argon2's variant.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Pbkdf2 { prf, .. } => prf.name,
@@ -88,7 +88,7 @@ impl Derivation {
         }
     }
 
-    /// Memory needed, in KiB; that of PBKDF2 is negligible and counts as 0.
+    /// Required memory in KiB; that of PBKDF2 is negligible and counts as 0.
     pub fn memory_kib(&self) -> u32 {
         match self {
             Self::Pbkdf2 { .. } => 0,
@@ -96,7 +96,7 @@ impl Derivation {
         }
     }
 
-    /// A measure proportional to the time: iterations of PBKDF2, or KiB times passes of Argon2.
+    /// A measure that is proportional to the time: PBKDF2 iterations, or Argon2 KiB times passes.
     pub fn work(&self) -> u64 {
         match self {
             Self::Pbkdf2 { iterations, .. } => u64::from(*iterations),

@@ -11,7 +11,7 @@ use crate::stopwatch::{Running, Stopwatch};
 pub struct Effort<'a> {
     tier: Tier,
     threads: usize,
-    /// The caller's flag, and this crate's own flag around several derivations.
+    /// The caller's flag, and this crate's own flag for several derivations.
     stops: [Option<&'a AtomicBool>; 2],
     stopwatch: Option<&'a Stopwatch>,
 }
@@ -22,9 +22,8 @@ impl<'a> Effort<'a> {
         Self { tier, threads: threads.max(1), stops: [None; 2], stopwatch: None }
     }
 
-    /// Stops the derivation within milliseconds of `stop` becoming true, with
-    /// [`KdfError::Stopped`]. scrypt checks `stop` only before it starts; this program always
-    /// chooses its cost itself.
+    /// Stops the derivation within milliseconds of `stop` becoming true, with [`KdfError::Stopped`]. scrypt checks
+    /// `stop` only before it starts, but its cost is always chosen by this program.
     pub fn stopped_by(mut self, stop: &'a AtomicBool) -> Self {
         self.stops[0] = Some(stop);
         self
@@ -36,17 +35,17 @@ impl<'a> Effort<'a> {
         self
     }
 
-    /// The highest instruction sets to use.
+    /// The highest tier of instruction sets to use.
     pub fn tier(&self) -> Tier {
         self.tier
     }
 
-    /// The most threads to use, at least 1.
+    /// Maximum number of threads to use, at least 1.
     pub fn threads(&self) -> usize {
         self.threads
     }
 
-    /// The same effort, divided among `parts` that work in parallel and are all stopped by `stop`.
+    /// The same effort, divided among `parts` that run in parallel and are all stopped by `stop`.
     pub(crate) fn share(mut self, parts: usize, stop: &'a AtomicBool) -> Self {
         self.threads = (self.threads / parts.max(1)).max(1);
         self.stops[1] = Some(stop);

@@ -1,4 +1,4 @@
-//! The crate's error type: mistakes of a caller that asks for a key, missing memory, and stops.
+//! The crate's error type: invalid requests for a key, insufficient memory, and stops.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KdfError {
-    /// No PRF of that name is in the registry.
+    /// The registry does not contain a PRF of this name.
     #[error("unknown PRF {name:?}; known: {}", known.join(", "))]
     Unknown {
         /// The requested name.
@@ -17,8 +17,7 @@ pub enum KdfError {
     /// PBKDF2 needs at least one iteration (RFC 8018, section 5.2).
     #[error("PBKDF2 needs at least 1 iteration")]
     NoIterations,
-    /// PBKDF2 can derive at most 2^32 - 1 blocks of its PRF's output for each salt (RFC 8018,
-    /// section 5.2).
+    /// PBKDF2 can derive at most 2^32 - 1 blocks of its PRF's output per salt (RFC 8018, section 5.2).
     #[error("a key of {bytes} bytes is longer than PBKDF2 can derive")]
     TooLong {
         /// Bytes requested.
@@ -39,10 +38,10 @@ pub enum KdfError {
         function: &'static str,
         /// KiB requested.
         kib: u64,
-        /// Memory that this process can have, in KiB, if that is the limit.
+        /// Memory that is available to this process, in KiB, if that is the limit.
         free: Option<u64>,
     },
-    /// This kind of volume never used this PRF.
+    /// This kind of volume has never used this PRF.
     #[error("{volume} has no {function} header keys")]
     NotThere {
         /// The kind of volume.
@@ -57,7 +56,7 @@ pub enum KdfError {
         volume: &'static str,
         /// The given PIM.
         pim: u32,
-        /// The highest PIM allowed; 0 if the volume has no PIM.
+        /// The highest PIM allowed; 0 if this kind of volume has no PIM.
         highest: u32,
     },
     /// The caller set the stop flag before the key was derived.

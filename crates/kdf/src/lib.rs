@@ -1,10 +1,9 @@
 //! Key derivation for volume headers: multi-lane PBKDF2, Argon2, scrypt, BitLocker's
 //! stretching, and the PIM rules.
 //!
-//! A header key is longer than the output of most hashes, so PBKDF2 derives it as several
-//! independent blocks; this crate computes them as lanes of one vector. Start at the registry:
-//! [`find`] a [`Prf`] by name. For a volume that does not state the cost of its key, use
-//! [`pim::derivations`] and [`first_fit`].
+//! A header key is longer than the output of most hashes, so PBKDF2 derives it as several independent blocks; this
+//! crate computes them as lanes of one vector. Start with the registry: [`find`] a [`Prf`] by name. For a volume that
+//! does not state the cost of its key, use [`pim::derivations`] and [`first_fit`].
 //!
 //! ```
 //! use cryptbench_kdf::{Effort, find, tier};
@@ -44,7 +43,7 @@ pub use registry::{Prf, find, others, prfs};
 pub use stopwatch::Stopwatch;
 pub use trial::first_fit;
 
-/// Runs the README's examples as tests.
+/// Runs the examples in the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

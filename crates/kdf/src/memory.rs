@@ -1,9 +1,9 @@
 //! The memory that is available to this process: the machine's free memory without swap, within the
 //! limits of its cgroups.
 //!
-//! Linux promises more memory than it has, and kills a process when it runs out. A derivation that
-//! needs more than is available is therefore refused before it begins. Swap does not count: Argon2
-//! reads its memory at random, which takes hours on swap.
+//! Linux overcommits memory, and kills a process when it runs out of memory. A derivation that needs more than is
+//! available is therefore refused before it starts. Swap does not count: Argon2 accesses its memory at random, which
+//! would take hours on swap.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and of cgroups")]
 
 use std::fs;
@@ -15,18 +15,18 @@ use crate::error::KdfError;
 /// The stored value, if it was determined permanently.
 static KEPT: OnceLock<Option<u64>> = OnceLock::new();
 
-/// KiB that are available to this process now; `None` if the operating system does not report it.
+/// Memory in KiB that is available to this process now; `None` if the operating system does not report it.
 pub fn available_kib() -> Option<u64> {
     KEPT.get().copied().unwrap_or_else(|| available_under(Path::new("/")))
 }
 
-/// Stores the result of [`available_kib`] permanently, for a process that is about to lose the right to open
+/// Stores the result of [`available_kib`] permanently, for a process that will soon lose the permission to open
 /// files.
 pub fn keep_available() {
     KEPT.get_or_init(|| available_under(Path::new("/")));
 }
 
-/// Checks that `kib` of memory are available.
+/// Checks that `kib` KiB of memory are available.
 ///
 /// # Errors
 /// [`KdfError::Memory`] if `function` needs more.
@@ -37,39 +37,39 @@ pub(crate) fn ask(function: &'static str, kib: u64) -> Result<(), KdfError> {
     }
 }
 
-/// As [`available_kib`], with `/proc` and the cgroups below `root`.
+/// Like [`available_kib`], with `/proc` and the cgroups below `root`.
 fn available_under(root: &Path) -> Option<u64> {
     let meminfo = fs::read_to_string(root.join("proc/meminfo")).ok();
     let machine = meminfo.and_then(|text| machine_kib(&text));
     machine.into_iter().chain(cgroup_kib(root)).min()
 }
 
-/// KiB that the machine can provide without swapping, from `/proc/meminfo` (proc_meminfo(5)).
+/// Memory in KiB that the machine can provide without swapping, from `/proc/meminfo` (proc_meminfo(5)).
 fn machine_kib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// KiB that remain under the limits of this process's cgroups and their parents.
+/// Memory in KiB that remains within the limits of this process's cgroups and their parents.
 fn cgroup_kib(root: &Path) -> Option<u64> {
     let own = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-    // Mount point names need not be UTF-8.
+    // The names of mount points need not be UTF-8.
     let mounts = fs::read(root.join("proc/self/mountinfo")).ok()?;
     let mounts = String::from_utf8_lossy(&mounts);
     let hierarchies = mounts.lines().filter_map(|line| Hierarchy::of(line, &own));
     hierarchies.filter_map(|hierarchy| hierarchy.left(root)).min().map(|bytes| bytes / 1024)
 }
 
-/// A mounted cgroup hierarchy that controls memory, and this process's group in it.
+/// A mounted cgroup hierarchy with the memory controller, and this process's group in it.
 struct Hierarchy {
     files: &'static Files,
     /// Mount point.
     top: PathBuf,
-    /// Path of this process's group below the mount point.
+    /// Path of this process's group relative to the mount point.
     group: PathBuf,
 }
 
-/// The names that a version of cgroups uses for limits, usage, and fields of `memory.stat`.
+/// The names in one version of cgroups for limits, usage, and fields of `memory.stat`.
 struct Files {
     limits: &'static [&'static str],
     usage: &'static str,
@@ -97,8 +97,8 @@ const V2: Files = Files {
 };
 
 impl Hierarchy {
-    /// The hierarchy of a line of `/proc/self/mountinfo` (proc_pid_mountinfo(5)); `own` is the
-    /// contents of `/proc/self/cgroup`.
+    /// The hierarchy in a line of `/proc/self/mountinfo` (proc_pid_mountinfo(5)); `own` is the contents of
+    /// `/proc/self/cgroup`.
     fn of(mount: &str, own: &str) -> Option<Self> {
         let (place, system) = mount.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);
@@ -118,7 +118,7 @@ impl Hierarchy {
             "cgroup" if is_memory(options) => (&V1, group(&is_memory)?),
             _ => return None,
         };
-        // In a container the group can be outside the mounted part; the topmost visible group is used in that case.
+        // In a container the group can be outside the mounted part; in that case the topmost visible group is used.
         let below = Path::new(group).strip_prefix(&within).unwrap_or(Path::new(""));
         let visible =
             below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -126,7 +126,7 @@ impl Hierarchy {
         Some(Self { files, group: below.to_owned(), top: top.into() })
     }
 
-    /// Bytes that remain under the strictest limit from this group up to the top.
+    /// Number of bytes that remain within the strictest limit from this group up to the root.
     fn left(&self, root: &Path) -> Option<u64> {
         let top = root.join(self.top.strip_prefix("/").unwrap_or(&self.top));
         self.group.ancestors().filter_map(|group| self.left_in(&top.join(group))).min()
@@ -135,11 +135,11 @@ impl Hierarchy {
     fn left_in(&self, group: &Path) -> Option<u64> {
         let read = |name: &str| fs::read_to_string(group.join(name)).ok();
         let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-        // Without a limit the file contains `max` or does not exist.
+        // If there is no limit, the file contains `max` or does not exist.
         let limit = self.files.limits.iter().filter_map(|name| number(name)).min()?;
         let stat = read("memory.stat").unwrap_or_default();
         let sum = |names: [&str; 2]| -> u64 { names.iter().map(|name| field(&stat, name)).sum() };
-        // Page cache counts as used, but the kernel drops it on demand.
+        // The page cache counts as used, but the kernel drops it on demand.
         let gives_way = sum(self.files.cached).saturating_sub(sum(self.files.dirty));
         Some(limit.saturating_sub(number(self.files.usage)?.saturating_sub(gives_way)))
     }

@@ -1,8 +1,7 @@
-//! The cost of a key derivation, from the kind of volume, the function and the PIM.
+//! The cost of a key derivation, determined by the kind of volume, the function and the PIM.
 //!
-//! The personal iterations multiplier is VeraCrypt's. Its rule for PBKDF2 depends first on the kind
-//! of volume and then on the PRF. LUKS and gocryptfs store their costs in the header and need no
-//! rule here.
+//! The personal iterations multiplier (PIM) is a parameter of VeraCrypt. Its effect on PBKDF2 depends first on the
+//! kind of volume and then on the PRF. LUKS and gocryptfs store their costs in the header and do not need a rule.
 //!
 //! Sources: VeraCrypt 1.26.29's documentation ("Header Key Derivation, Salt, and Iteration Count",
 //! "Personal Iterations Multiplier (PIM)", "Argon2id"); `get_pkcs5_iteration_count` and
@@ -17,12 +16,12 @@ use crate::derivation::{Derivation, Function};
 use crate::error::KdfError;
 use crate::registry::prfs;
 
-/// A kind of volume whose header does not state the cost of its key.
+/// A kind of volume whose header does not contain the cost of key derivation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum VolumeKind {
     /// VeraCrypt, any version.
     VeraCrypt {
-        /// A system partition, which a boot loader must open.
+        /// A system partition, which must be opened by a boot loader.
         system: bool,
     },
     /// TrueCrypt.
@@ -38,7 +37,7 @@ const HIGHEST: u32 = 2_147_468;
 const HIGHEST_SYSTEM: u32 = 65_535;
 
 impl VolumeKind {
-    /// Name in messages, with its article.
+    /// Name for use in messages, with its article.
     pub fn name(self) -> &'static str {
         match self {
             Self::VeraCrypt { system: false } => "a VeraCrypt volume",
@@ -57,9 +56,9 @@ impl VolumeKind {
         }
     }
 
-    /// Whether new volumes can use `function`; older ones may use more.
+    /// Whether new volumes can use `function`; older volumes may use more functions.
     pub fn makes_new(self, function: Function) -> bool {
-        // VeraCrypt 1.26 ("Release Notes") and TrueCrypt 5.0 dropped these.
+        // Functions that were dropped in VeraCrypt 1.26 ("Release Notes") and TrueCrypt 5.0.
         let dropped = match self {
             Self::VeraCrypt { .. } => "ripemd-160",
             Self::TrueCrypt { .. } => "sha-1",
@@ -67,9 +66,9 @@ impl VolumeKind {
         function.name() != dropped && derivation(self, function, None).is_ok()
     }
 
-    /// The PIM that costs as much as no PIM, or slightly more. For PBKDF2 it is also the lowest PIM
-    /// that VeraCrypt allows with a passphrase of fewer than 20 characters ("PIM Usage" in its
-    /// documentation). `None` if there is no such PIM.
+    /// The PIM whose cost equals the default cost, or is slightly higher. For PBKDF2 it is also the lowest PIM that
+    /// VeraCrypt allows with a passphrase of fewer than 20 characters ("PIM Usage" in its documentation). `None` if
+    /// there is no such PIM.
     pub fn default_pim(self, function: Function) -> Option<u32> {
         match (self, function) {
             (Self::TrueCrypt { .. }, _) => None,
@@ -125,7 +124,7 @@ pub fn derivation(
     }
 }
 
-/// Every function that this kind of volume ever used, with its cost, most likely first.
+/// Every function that this kind of volume has ever used, with its cost, the most likely first.
 ///
 /// # Errors
 /// [`KdfError::Pim`].
@@ -139,8 +138,8 @@ pub fn derivations(volume: VolumeKind, pim: Option<u32>) -> Result<Vec<Derivatio
 /// The largest PIM whose derivation takes no longer than `limit`, if a unit of [`Derivation::work`] takes
 /// `seconds`. `None` if even a PIM of 1 takes longer, or if the volume has no PIM.
 ///
-/// A user who searches for an unknown function and PIM needs this bound: a PIM of 15,000 means 15
-/// million iterations.
+/// A user who searches for an unknown function and PIM needs such a limit: a PIM of 15,000 means 15 million
+/// iterations.
 ///
 /// # Errors
 /// [`KdfError::NotThere`].
@@ -155,7 +154,7 @@ pub fn largest_pim_within(
         derivation(volume, function, Some(pim))
             .is_ok_and(|derivation| derivation.work() as f64 * seconds <= limit.as_secs_f64())
     };
-    // Work rises with the PIM: `low` is within the limit (or 0), `high` exceeds it.
+    // The work increases with the PIM: `low` is within the limit (or 0), `high` exceeds it.
     let (mut low, mut high) = (0, volume.highest_pim() + 1);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
@@ -168,9 +167,9 @@ pub fn largest_pim_within(
     Ok((low > 0).then_some(low))
 }
 
-/// The mean work, per possible passphrase, of finding both passphrase and PIM, if the PIM is
-/// uniformly distributed over 1 to `highest`. With a known PIM it is half of [`Derivation::work`],
-/// because the right passphrase comes half-way on average.
+/// The mean work, per possible passphrase, of finding both passphrase and PIM, if the PIM is uniformly distributed
+/// over 1 to `highest`. With a known PIM it is half of [`Derivation::work`], because on average the right passphrase
+/// is found after half of the guesses.
 ///
 /// The attacker is assumed to choose the cheapest order: all passphrases with a PIM of 1, then all
 /// with a PIM of 2, and so on. If PIM p is right, the work is that of all PIMs below p plus half of
@@ -195,13 +194,13 @@ pub fn mean_work_of_unknown(
     Ok(sum / f64::from(highest))
 }
 
-/// Whether VeraCrypt has a separate rule for this PRF on a system volume.
+/// Whether VeraCrypt has a separate rule for this PRF on system volumes.
 fn boots_cheaper(prf: &str, system: bool) -> bool {
-    // Only these two PRFs have one rule for all volumes.
+    // Only these two PRFs have the same rule for all volumes.
     system && !matches!(prf, "sha-512" | "whirlpool")
 }
 
-/// VeraCrypt's iterations; `None` for a PRF that it never used.
+/// VeraCrypt's iteration count; `None` for a PRF that it has never used.
 fn veracrypt(prf: &str, system: bool, pim: Option<u32>) -> Option<u32> {
     // Others are LUKS'.
     prfs().iter().find(|known| known.name == prf)?;
@@ -210,14 +209,14 @@ fn veracrypt(prf: &str, system: bool, pim: Option<u32>) -> Option<u32> {
         ("sha-1", _) => None,
         (_, Some(pim)) if boots_cheaper => Some(pim.saturating_mul(2048)),
         (_, Some(pim)) => Some(pim.saturating_mul(1000).saturating_add(15_000)),
-        // Only in volumes created by versions before 1.26.
+        // Used only in volumes created by versions before 1.26.
         ("ripemd-160", None) => Some(if system { 327_661 } else { 655_331 }),
         (_, None) if boots_cheaper => Some(200_000),
         (_, None) => Some(500_000),
     }
 }
 
-/// TrueCrypt's iterations; `None` for a PRF that it never used on this kind of volume.
+/// TrueCrypt's iteration count; `None` for a PRF that it has never used on this kind of volume.
 fn truecrypt(prf: &str, system: bool) -> Option<u32> {
     match (prf, system) {
         ("ripemd-160", true) | ("sha-512" | "whirlpool", false) => Some(1000),
@@ -227,7 +226,7 @@ fn truecrypt(prf: &str, system: bool) -> Option<u32> {
     }
 }
 
-/// The PIM of Argon2id that is used if none is given.
+/// The PIM for Argon2id if none is given.
 const ARGON2ID_PIM: u32 = 12;
 
 /// VeraCrypt's cost of Argon2id.

@@ -1,4 +1,4 @@
-//! The table of PRFs: one line for each hash that PBKDF2 runs over.
+//! The table of PRFs: one line for each hash with which PBKDF2 can be used.
 
 use blake2::digest::consts::{U16, U20, U28, U32, U48, U64};
 use blake2::{Blake2b, Blake2s as Blake2sOf};
@@ -24,7 +24,7 @@ use crate::pbkdf2::{self, Hash, Target, plain};
 
 type Derive = fn(&[u8], u32, &mut [Target<'_>], Effort<'_>) -> Result<(), KdfError>;
 
-/// A PRF of the registry: HMAC with a hash.
+/// A PRF in the registry: HMAC with a hash.
 #[derive(Debug)]
 pub struct Prf {
     /// Name on the command line and in records, such as `sha-512`.
@@ -48,7 +48,7 @@ static PRFS: &[Prf] = &[
     Prf::new::<Sha1>("sha-1", "HMAC-SHA-1"),
 ];
 
-/// PRFs that only LUKS uses, with hashes that have no kernels here.
+/// PRFs that only LUKS uses, with hashes for which this crate has no kernels.
 static OTHERS: &[Prf] = &[
     Prf::plain::<Sha224>("sha-224", "HMAC-SHA-224"),
     Prf::plain::<Sha384>("sha-384", "HMAC-SHA-384"),
@@ -80,7 +80,7 @@ pub fn others() -> &'static [Prf] {
     OTHERS
 }
 
-/// The PRF called `name`, case-sensitively.
+/// The PRF with this name, which is case-sensitive.
 ///
 /// # Errors
 /// [`KdfError::Unknown`], which lists the known names.
@@ -118,14 +118,13 @@ impl Prf {
         }
     }
 
-    /// Fills `out` with the start of the hash of `parts` one after the other, without HMAC. `out` holds at most
-    /// [`output_bytes`](Self::output_bytes).
+    /// Fills `out` with the start of the hash of the concatenated `parts`, without HMAC. `out` is at most
+    /// [`output_bytes`](Self::output_bytes) long.
     pub fn hash(&self, parts: &[&[u8]], out: &mut [u8]) {
         (self.digest)(parts, out);
     }
 
-    /// PBKDF2 with this PRF (RFC 8018, section 5.2): fills `out`, which may have any length
-    /// including 0.
+    /// PBKDF2 with this PRF (RFC 8018, section 5.2): fills `out`, whose length can be any number including 0.
     ///
     /// # Errors
     /// [`KdfError::NoIterations`], [`KdfError::TooLong`], [`KdfError::Stopped`]; `out` is then
@@ -141,8 +140,8 @@ impl Prf {
         self.pbkdf2_each(password, iterations, &mut [Target { salt, out }], effort)
     }
 
-    /// PBKDF2 of one password with several salts, whose blocks share vectors and threads. The
-    /// headers of an outer and a hidden volume together take hardly longer than one of them.
+    /// PBKDF2 of one password with several salts, whose blocks share vectors and threads. Deriving the keys of an
+    /// outer and a hidden volume together takes hardly longer than deriving one of them.
     ///
     /// # Errors
     /// As for [`Prf::pbkdf2`].
@@ -157,8 +156,7 @@ impl Prf {
         (self.derive)(password, iterations, targets, effort)
     }
 
-    /// The kernels that derive a key of `key_bytes`, such as `avx512vl-x4`, or several joined by
-    /// `+`.
+    /// The kernels that derive a key of `key_bytes` bytes, such as `avx512vl-x4`, or several joined by `+`.
     pub fn kernel(&self, key_bytes: usize, effort: Effort<'_>) -> String {
         (self.kernel)(key_bytes.div_ceil(self.output_bytes), effort)
     }

@@ -1,4 +1,4 @@
-//! scrypt (RFC 7914), as gocryptfs uses it.
+//! scrypt (RFC 7914), as used by gocryptfs.
 
 use std::hint::black_box;
 
@@ -20,7 +20,7 @@ pub struct ScryptParams {
 
 /// Derives a key of at least 1 byte with scrypt, which needs `128 * r * N` bytes of memory.
 ///
-/// It runs on one thread with SSE2, regardless of `effort`, and obeys a stop only before it starts.
+/// It runs on one thread with SSE2, regardless of `effort`, and checks for a stop only before it starts.
 ///
 /// # Errors
 /// [`KdfError::Parameters`] for a cost or a key length that scrypt does not allow;
@@ -36,7 +36,7 @@ pub fn scrypt(
     let refuse = |reason: String| KdfError::Parameters { function: FUNCTION, reason };
     effort.check()?;
     let _timed = effort.start();
-    // Values that the crate accepts wrongly or overflows on (RFC 7914, section 2).
+    // Values that the crate wrongly accepts, or that overflow in it (RFC 7914, section 2).
     if params.log_n == 0 {
         return Err(refuse("N must be larger than 1".to_owned()));
     }
@@ -48,11 +48,11 @@ pub fn scrypt(
     }
     let checked =
         Params::new(params.log_n, params.r, params.p).map_err(|error| refuse(error.to_string()))?;
-    // Without this memory the crate would abort the process, so allocate it first.
+    // Without enough memory the crate would abort the process, so allocate the memory first.
     let blocks = checked.n().checked_add(u64::from(params.p) + 1);
     let bytes = blocks.and_then(|blocks| blocks.checked_mul(128 * u64::from(params.r)));
     let room = bytes.and_then(|bytes| usize::try_from(bytes).ok());
-    // The compiler may assume that an unobserved allocation succeeds.
+    // The compiler may assume that an unused allocation succeeds.
     let mut memory = black_box(Vec::<u8>::new());
     let enough = room.is_some_and(|bytes| memory.try_reserve_exact(bytes).is_ok());
     drop(black_box(memory));

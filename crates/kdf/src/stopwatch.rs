@@ -1,12 +1,12 @@
-//! Measures the share of key derivations in a larger piece of work, such as opening a volume.
+//! Measures the share of time that key derivation takes in a larger task, such as opening a volume.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time during which at least one key derivation ran.
+/// The time during which at least one key derivation was running.
 ///
-/// This is wall-clock time: derivations that run simultaneously on several threads count once. It therefore
-/// never exceeds the time of the surrounding work, and the difference is the rest of that work.
+/// This is wall-clock time: derivations that run simultaneously on several threads count once. It therefore never
+/// exceeds the time of the surrounding task, and the difference is the time of the rest of the task.
 #[derive(Debug, Default)]
 pub struct Stopwatch(Mutex<State>);
 
@@ -19,7 +19,7 @@ struct State {
 }
 
 impl Stopwatch {
-    /// A stopwatch at zero. [`Effort::timed_by`](crate::Effort::timed_by) passes it to derivations.
+    /// A stopwatch at zero, to be passed to derivations by [`Effort::timed_by`](crate::Effort::timed_by).
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,5 +1,4 @@
-//! Opens a volume whose key derivation function is unknown: tries all functions on all cores, in
-//! bounded memory.
+//! Opens a volume whose key derivation function is unknown: tries all functions on all CPUs, in bounded memory.
 
 use std::ops::DerefMut;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,17 +10,16 @@ use crate::effort::Effort;
 use crate::error::KdfError;
 use crate::threads::join;
 
-/// Tries each derivation until `check` accepts a key, and returns the result of `check`. `new_key`
-/// provides memory of the wanted key length; the key type must wipe itself. `check` receives the
-/// index in `derivations` and the key.
+/// Tries each derivation until `check` accepts a key, and returns the result of `check`. `new_key` allocates memory
+/// for a key; the key type must wipe itself. `check` receives the index in `derivations` and the key.
 ///
-/// Derivations run in the given order, as many in parallel as `effort` allows threads; with more threads than
-/// derivations, each gets its share of them. Derivations that need memory run last, one at a time, with all
-/// threads. When a key is found, the running derivations are stopped.
+/// Derivations run in the given order, as many in parallel as `effort` allows threads. If there are more threads than
+/// derivations, they are divided among the derivations. Derivations that need memory run last, one at a time, with
+/// all threads. When a key is found, the running derivations are stopped.
 ///
 /// # Errors
-/// If no key fits: the first error of any derivation, such as [`KdfError::Memory`], after all
-/// others have been tried. [`KdfError::Stopped`] if the caller's flag stopped it.
+/// If no key is accepted: the first error of any derivation, such as [`KdfError::Memory`], after all others have been
+/// tried. [`KdfError::Stopped`] if the caller's flag stopped it.
 pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
     password: &[u8],
     salt: &[u8],
@@ -65,7 +63,7 @@ pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
         run_small();
         others.into_iter().for_each(join);
     });
-    // Runs one at a time, because there may not be enough memory for two.
+    // Runs one derivation at a time, because there may not be enough memory for two.
     for index in large {
         if found.load(Ordering::Relaxed) {
             break;

@@ -3,7 +3,7 @@
 /// Why a microbenchmark could not be planned or run.
 #[derive(Debug, thiserror::Error)]
 pub enum MicrobenchError {
-    /// The request contradicts itself or is impossible.
+    /// The request is contradictory or impossible.
     #[error("{0}")]
     Usage(String),
     /// The requested CPU tier does not exist.

@@ -5,11 +5,10 @@ use std::thread;
 
 use crate::MicrobenchError;
 
-/// Runs `work` on one thread for each of `workers`. No thread begins before all are started and
-/// prepared.
+/// Runs `work` on one thread per worker. No thread begins before all have been started and prepared.
 ///
 /// # Errors
-/// [`MicrobenchError::Usage`] if the system does not start this many threads.
+/// [`MicrobenchError::Usage`] if the system cannot start this many threads.
 pub(crate) fn together<W: Send, T: Send>(
     workers: impl ExactSizeIterator<Item = W>,
     prepare: impl Fn(&mut W) + Sync,
@@ -23,8 +22,7 @@ pub(crate) fn together<W: Send, T: Send>(
             let (go, may_go) = mpsc::channel::<()>();
             let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                 prepare(&mut worker);
-                // Fails if another thread could not be started, because the barrier would then
-                // never open.
+                // Fails if another thread could not be started, because the barrier would then never be released.
                 may_go.recv().ok()?;
                 barrier.wait();
                 Some(work(worker))
@@ -35,7 +33,7 @@ pub(crate) fn together<W: Send, T: Send>(
             started.push((go, handle));
         }
         for (go, _) in &started {
-            // Sending fails only if a thread has exited, and joining it gives the reason.
+            // Sending fails only if a thread has exited; joining the thread returns the reason.
             let _ = go.send(());
         }
         let done = started.into_iter().filter_map(|(_, handle)| match handle.join() {

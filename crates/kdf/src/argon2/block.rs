@@ -37,18 +37,18 @@ impl Block {
     }
 }
 
-/// The compression function on one instruction set.
+/// The compression function for one instruction set.
 #[derive(Clone, Copy)]
 pub(super) enum Compress {
     /// Portable Rust.
     Soft,
-    /// 256-bit vectors. Only [`Self::best`] constructs this, after checking the CPU.
+    /// 256-bit vectors. Constructed only by [`Self::best`], after a check of the CPU.
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Present),
 }
 
 impl Compress {
-    /// The fastest kernel that this CPU has, up to `tier`.
+    /// The fastest kernel that this CPU supports, up to `tier`.
     pub(super) fn best(tier: Tier) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(present) = avx2::Present::ask(tier) {
@@ -58,7 +58,7 @@ impl Compress {
         Self::Soft
     }
 
-    /// Its name, in the style of the PRFs' kernels.
+    /// Its name, formed like the names of the PRFs' kernels.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Soft => "soft",
@@ -106,7 +106,7 @@ fn permute(v: &mut [u64; WORDS], at: [usize; 16]) {
     }
 }
 
-/// The sum plus twice the product of the low halves.
+/// The sum of both words plus twice the product of their low halves.
 #[inline(always)]
 fn mix(x: u64, y: u64) -> u64 {
     let product = u64::from(x as u32) * u64::from(y as u32);
@@ -173,7 +173,7 @@ mod avx2 {
         *row = [a, b, c, d];
     }
 
-    /// Applies P to two neighbouring columns: each vector holds two words of each.
+    /// Applies P to two neighbouring columns; each vector contains two words of each column.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn permute_columns(v: &mut [__m256i; WORDS / LANES], pair: usize) {
@@ -195,7 +195,7 @@ mod avx2 {
         }
     }
 
-    /// GB (RFC 9106, section 3.6) on four columns side by side.
+    /// GB (RFC 9106, section 3.6) on four columns in parallel.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn quarter(a: &mut __m256i, b: &mut __m256i, c: &mut __m256i, d: &mut __m256i) {
@@ -229,7 +229,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn load(block: &Block, i: usize) -> __m256i {
         let words = &block.0.as_chunks::<LANES>().0[i];
-        // SAFETY: a vector is four words; the load accepts any alignment.
+        // SAFETY: a vector has the size of four words; the load accepts any alignment.
         unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
     }
 
@@ -237,7 +237,7 @@ mod avx2 {
     #[target_feature(enable = "avx2")]
     fn store(block: &mut Block, i: usize, vector: __m256i) {
         let words = &mut block.0.as_chunks_mut::<LANES>().0[i];
-        // SAFETY: a vector is four words; the store accepts any alignment.
+        // SAFETY: a vector has the size of four words; the store accepts any alignment.
         unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), vector) }
     }
 }

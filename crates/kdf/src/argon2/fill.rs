@@ -1,4 +1,4 @@
-//! Fills the memory: lanes in parallel, slice after slice (RFC 9106, sections 3.2 to 3.4).
+//! Fills the memory: slice by slice, with the lanes in parallel (RFC 9106, sections 3.2 to 3.4).
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -11,10 +11,10 @@ use crate::effort::Effort;
 use crate::error::KdfError;
 use crate::threads::join;
 
-/// Slices of a lane. Lanes wait for each other between slices.
+/// Number of slices per lane. Lanes wait for each other between slices.
 const SLICES: usize = 4;
 
-/// Blocks between two checks of the stop flags: a few hundred microseconds.
+/// Number of blocks between two checks of the stop flags, which take a few hundred microseconds.
 const BREATH: usize = 256;
 
 /// A slice of one lane.
@@ -23,14 +23,14 @@ type Segment = Vec<Block>;
 /// All blocks, divided into segments. While a slice is filled, each lane writes to its own segment of that
 /// slice and reads the segments of the other three slices, to which no thread writes.
 pub(super) struct Matrix {
-    /// The segments of every lane, for each slice.
+    /// The segments of all lanes, for each slice.
     slices: [Vec<Segment>; SLICES],
     /// Blocks of a segment.
     segment: usize,
 }
 
 impl Matrix {
-    /// Reserves memory for all blocks without touching it. `None` if there is not enough.
+    /// Reserves memory for all blocks without accessing it. `None` if there is not enough memory.
     pub(super) fn new(params: Argon2Params) -> Option<Self> {
         let lanes = params.lanes as usize;
         let segment = params.memory_kib as usize / (SLICES * lanes);
@@ -46,7 +46,7 @@ impl Matrix {
         Some(Self { slices, segment })
     }
 
-    /// Computes the first two blocks of each lane from the first hash.
+    /// Computes the first two blocks of each lane from the first hash, H0.
     pub(super) fn begin(&mut self, first: &[u8]) {
         for (lane, segment) in self.slices[0].iter_mut().enumerate() {
             for number in 0..2u32 {
@@ -58,7 +58,7 @@ impl Matrix {
         }
     }
 
-    /// The last block of each lane; the key is computed from them.
+    /// The last block of each lane, from which the key is computed.
     pub(super) fn last_blocks(&mut self) -> impl Iterator<Item = &mut Block> {
         self.slices[SLICES - 1].iter_mut().filter_map(|segment| segment.last_mut())
     }
@@ -85,7 +85,7 @@ impl Job<'_> {
     pub(super) fn fill(&self, matrix: &mut Matrix) -> Result<(), KdfError> {
         for pass in 0..self.params.passes {
             for slice in 0..SLICES {
-                // The slice is separated from the others while it is written to.
+                // The slice is separated from the others while threads write to it.
                 let mut current = std::mem::take(&mut matrix.slices[slice]);
                 let done = self.fill_slice(pass, slice, &mut current, matrix);
                 matrix.slices[slice] = current;
@@ -112,8 +112,7 @@ impl Job<'_> {
             Ok(())
         };
         thread::scope(|scope| {
-            // If no further thread starts, the existing ones do all the work. A stop is checked
-            // below.
+            // If no further threads can be started, the existing ones do all the work. A stop is checked below.
             let start = |_| thread::Builder::new().spawn_scoped(scope, work);
             let others: Vec<_> = (1..threads).flat_map(start).collect();
             let own = work();
@@ -130,7 +129,7 @@ impl Job<'_> {
     ) -> Result<(), KdfError> {
         let Place { pass, slice, lane } = place;
         let mut addresses = self.addresses(place, matrix);
-        // The hash of the inputs provides the first two blocks of a lane.
+        // The first two blocks of a lane come from the hash of the inputs.
         let begin = if pass == 0 && slice == 0 { 2 } else { 0 };
         for index in begin..matrix.segment {
             if index % BREATH == 0 {
@@ -159,8 +158,8 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The reference of block `index` of a segment: its lane, and its number within that lane (RFC
-    /// 9106, section 3.4).
+    /// The block to which block `index` of a segment refers: its lane, and its number within that lane (RFC 9106,
+    /// section 3.4).
     fn reference(
         &self,
         Place { pass, slice, lane }: Place,
@@ -173,7 +172,7 @@ impl Job<'_> {
             true => lane,
             false => (random >> 32) as usize % self.params.lanes as usize,
         };
-        // The completed slices: those before this one and, from the second pass on, those after it.
+        // The completed slices: those before this one and, from the second pass on, also those after it.
         let whole = if pass == 0 { slice } else { SLICES - 1 } * segment;
         let area = match of == lane {
             // Plus the blocks of this segment except the previous one.
@@ -208,11 +207,11 @@ impl Job<'_> {
     }
 }
 
-/// Addresses derived only from the position, computed one block of addresses at a time.
+/// Addresses that depend only on the position, computed one block of addresses at a time.
 struct Addresses {
     input: Block,
     current: Block,
-    /// Index of the input word that counts the blocks.
+    /// Index of the input word that counts the address blocks.
     counter: usize,
 }
 

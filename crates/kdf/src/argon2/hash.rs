@@ -1,5 +1,5 @@
-//! The hashes around the memory: the first hash over all inputs, and the hash with output of any
-//! length.
+//! The hashes before and after the memory is filled: the first hash over all inputs, and the hash with
+//! variable-length output.
 
 use blake2::digest::block_api::{UpdateCore as _, VariableOutputCore as _};
 use blake2::digest::block_buffer::LazyBuffer;
@@ -8,7 +8,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::{Argon2Kind, Argon2Params};
 
-/// Size of BLAKE2b's longest output in bytes.
+/// Maximum length of BLAKE2b's output in bytes.
 const DIGEST: usize = 64;
 /// Version 1.3.
 const VERSION: u32 = 0x13;
@@ -43,7 +43,7 @@ pub(super) fn long(parts: &[&[u8]], out: &mut [u8]) {
     let mut hash = Blake2b512::new().chain_update(length);
     parts.iter().for_each(|part| hash.update(part));
     let mut link: Zeroizing<[u8; DIGEST]> = Zeroizing::new(hash.finalize().into());
-    // Half of each link is output; the last link is output whole.
+    // Half of each link in the chain is output; the last link is output completely.
     let mut rest = out;
     loop {
         let (half, after) = rest.split_at_mut(DIGEST / 2);
@@ -56,7 +56,7 @@ pub(super) fn long(parts: &[&[u8]], out: &mut [u8]) {
     }
 }
 
-/// BLAKE2b with an output of 1 to [`DIGEST`] bytes.
+/// BLAKE2b with an output length of 1 to [`DIGEST`] bytes.
 fn short(parts: &[&[u8]], out: &mut [u8]) {
     let mut hash = Blake2bVarCore::new(out.len()).expect("1 to 64 bytes");
     let mut buffer = LazyBuffer::new(&[]);

@@ -1,7 +1,7 @@
-//! Argon2i and Argon2id (RFC 9106), as LUKS2 and VeraCrypt use them.
+//! Argon2i and Argon2id (RFC 9106), as used by LUKS2 and VeraCrypt.
 //!
-//! This crate has its own implementation because an untrusted header can demand minutes of work: while it fills
-//! the memory it checks the stop flags, and it frees the memory when it stops.
+//! This crate has its own implementation because an untrusted header can demand minutes of work: this implementation
+//! checks the stop flags while it fills the memory, and frees the memory when it is stopped.
 
 mod block;
 mod fill;
@@ -16,12 +16,12 @@ use self::fill::{Job, Matrix};
 use crate::effort::Effort;
 use crate::error::KdfError;
 
-/// Which addresses depend on the password.
+/// The variant, which determines which addresses depend on the password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Argon2Kind {
     /// None: Argon2i.
     I,
-    /// Those after the first half of the first pass depend on it: Argon2id.
+    /// Argon2id: addresses after the first half of the first pass depend on the password.
     Id,
 }
 
@@ -52,11 +52,11 @@ impl fmt::Display for Argon2Kind {
 /// The cost of Argon2 (RFC 9106, section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Argon2Params {
-    /// Memory in KiB, at least 8 for each lane.
+    /// Memory in KiB, at least 8 per lane.
     pub memory_kib: u32,
-    /// Passes over the memory, at least 1.
+    /// Number of passes over the memory, at least 1.
     pub passes: u32,
-    /// Independent lanes, 1 to 2^24 - 1. The number affects the key.
+    /// Number of independent lanes, 1 to 2^24 - 1. The number affects the key.
     pub lanes: u32,
 }
 
@@ -64,7 +64,7 @@ impl Argon2Params {
     /// Checks the limits of RFC 9106, section 3.1.
     ///
     /// # Errors
-    /// A message that names the violated limit.
+    /// A message that states the violated limit.
     fn check(self, password: &[u8], salt: &[u8], out: &[u8]) -> Result<(), &'static str> {
         let too_long = |bytes: &[u8]| u32::try_from(bytes.len()).is_err();
         match self {
@@ -88,15 +88,16 @@ pub fn argon2_kernel(effort: Effort<'_>) -> &'static str {
     Compress::best(effort.tier()).name()
 }
 
-/// Derives a key of at least 4 bytes with Argon2 version 1.3, with lanes on as many threads as `effort` allows.
+/// Derives a key of at least 4 bytes with Argon2 version 1.3, with the lanes distributed over as many threads as
+/// `effort` allows.
 ///
-/// The memory is freed without wiping, except for the blocks from which the key is computed: wiping
-/// a GiB takes a tenth of a second, and the operating system zeroes it before another process gets
-/// it. A stop takes effect within milliseconds and also frees the memory.
+/// The memory is freed without wiping, except for the blocks from which the key is computed: wiping a GiB takes a
+/// tenth of a second, and the operating system zeroes memory before another process gets it. A stop takes effect
+/// within milliseconds and also frees the memory.
 ///
 /// # Errors
-/// [`KdfError::Parameters`] for a cost, a salt below 8 bytes or a key length that Argon2 does not
-/// allow; [`KdfError::Memory`] if this process cannot have the memory; [`KdfError::Stopped`].
+/// [`KdfError::Parameters`] for a cost or a key length that Argon2 does not allow, or a salt of less than 8 bytes;
+/// [`KdfError::Memory`] if the memory is not available to this process; [`KdfError::Stopped`].
 pub fn argon2(
     kind: Argon2Kind,
     password: &[u8],

@@ -1,4 +1,4 @@
-//! BLAKE2s-256 over lanes (RFC 7693), unkeyed and under HMAC, as VeraCrypt uses it.
+//! BLAKE2s-256 over lanes (RFC 7693), unkeyed and under HMAC, as used by VeraCrypt.
 
 use super::chain::{Chain, Costs, hash_of_chain, kernels};
 use super::lanes::Lanes;
@@ -10,7 +10,7 @@ pub(crate) enum Blake2s {}
 
 hash_of_chain!(Blake2s, 8, false);
 
-/// The initialization vector, which is SHA-256's (RFC 7693, section 2.6).
+/// The initialization vector, which is the same as SHA-256's (RFC 7693, section 2.6).
 #[rustfmt::skip]
 const START: [u32; 8] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a,
@@ -44,9 +44,9 @@ impl Chain<8> for Blake2s {
 
     fn absorb(block: &[u32; 16]) -> [u32; 8] {
         let mut state = START;
-        // The parameter block: digest length, no key, fanout 1, depth 1 (RFC 7693, section 2.5).
+        // The parameter block: digest length, no key, fan-out 1, depth 1 (RFC 7693, section 2.5).
         state[0] ^= 0x0101_0000 ^ DIGEST;
-        // SAFETY: plain words need no instruction set.
+        // SAFETY: single words need no special instructions.
         unsafe { compress(&state, &block.map(Some), BLOCK, false) }
     }
 
@@ -65,7 +65,7 @@ impl Chain<8> for Blake2s {
     }
 }
 
-/// The compression function; it does not add message words that are zero.
+/// The compression function. It does not add message words that are zero.
 ///
 /// # Safety
 /// As for the methods of `V`.
@@ -76,7 +76,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(
     bytes: u32,
     last: bool,
 ) -> [V; 8] {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let mut v: [V; 16] =
             std::array::from_fn(|i| if i < 8 { state[i] } else { V::splat(START[i - 8]) });
@@ -101,7 +101,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(
     }
 }
 
-/// G of RFC 7693, section 3.1, at the given indexes, with the words of the round's `nth` use of G.
+/// G of RFC 7693, section 3.1, at the given indexes, with the message words for the `nth` use of G in the round.
 ///
 /// # Safety
 /// As for the methods of `V`.
@@ -113,7 +113,7 @@ unsafe fn mix<V: Lanes<Word = u32>>(
     nth: usize,
     message: &[Option<V>; 16],
 ) {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         for (half, (first, second)) in [(16, 12), (8, 7)].into_iter().enumerate() {
             let mut sum = v[a];

@@ -1,4 +1,5 @@
-//! Hashes whose digest is their chaining value: SHA-1, SHA-2, RIPEMD-160, BLAKE2s, written once over [`Lanes`].
+//! Hashes whose digest is their chaining value: SHA-1, SHA-2, RIPEMD-160 and BLAKE2s, each written only once, over
+//! [`Lanes`].
 
 use digest::Digest;
 use zeroize::Zeroize;
@@ -7,7 +8,7 @@ use super::lanes::{Lanes, MOST};
 use super::{Blocks, Hash, Kernel, Keys};
 use crate::cpu::Tier;
 
-/// A hash of `N` words of state, whose whole state is the digest.
+/// A hash with `N` words of state, all of which form the digest.
 pub(crate) trait Chain<const N: usize>: 'static {
     /// The complete hash, from an external crate.
     type Digest: Digest;
@@ -19,19 +20,20 @@ pub(crate) trait Chain<const N: usize>: 'static {
     /// The state after absorbing one block, given as words.
     fn absorb(block: &[Self::Word; 16]) -> [Self::Word; N];
 
-    /// The digest of one absorbed block and a message as long as a digest.
+    /// The digest of one absorbed block followed by a message of the length of a digest.
     ///
     /// # Safety
     /// As for the methods of `V`.
     unsafe fn finish<V: Lanes<Word = Self::Word>>(mid: &[V; N], digest: &[V; N]) -> [V; N];
 
-    /// The kernels that this CPU has, up to `tier`; see [`Hash::kernels`].
+    /// The kernels that this CPU supports, up to `tier`; see [`Hash::kernels`].
     fn kernels(tier: Tier) -> Vec<Kernel<Self>>
     where
         Self: Hash;
 }
 
-/// A word of a chaining hash, in its byte order, and its vectors on x86: AVX2, and AVX-512 in 256 and 512 bits.
+/// A word of a chaining hash in the hash's byte order, and the vectors for it on x86: AVX2, and AVX-512 with 256 and
+/// 512 bits.
 pub(crate) trait Word: Lanes<Word = Self> + Zeroize + Send + Sync + 'static {
     #[cfg(target_arch = "x86_64")]
     type Avx2: Lanes<Word = Self>;
@@ -39,7 +41,7 @@ pub(crate) trait Word: Lanes<Word = Self> + Zeroize + Send + Sync + 'static {
     type Avx512Vl: Lanes<Word = Self>;
     #[cfg(target_arch = "x86_64")]
     type Avx512: Lanes<Word = Self>;
-    /// Names of the kernels on these vectors.
+    /// Names of the kernels for these vectors.
     #[cfg(target_arch = "x86_64")]
     const NAMES: [&'static str; 3];
 
@@ -120,10 +122,10 @@ macro_rules! hash_of_chain {
 }
 pub(super) use hash_of_chain;
 
-/// Runs the iterations on any vector. Lanes without a block repeat the first block.
+/// Runs the iterations on vectors of any kind. Lanes without a block repeat the first block.
 ///
 /// # Safety
-/// As for the methods of `V`; must be inlined into a function that enables the instruction set.
+/// As for the methods of `V`. Must be inlined into a function that enables the instruction set.
 #[inline(always)]
 unsafe fn iterate<H, V, const N: usize>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations: u32)
 where
@@ -131,10 +133,10 @@ where
     V: Lanes,
 {
     let Blocks { last: lasts, sum: sums } = blocks;
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
-        // Inner and outer hash alternate in one loop body: two copies of the larger hashes would
-        // exceed the instruction caches.
+        // Inner and outer hash alternate in one loop body: two copies of the larger hashes would not fit in the
+        // instruction caches.
         let mids = [broadcast::<V, N>(&keys.inner), broadcast::<V, N>(&keys.outer)];
         let mut last = gather::<V, N>(lasts);
         let mut sum = gather::<V, N>(sums);
@@ -183,19 +185,19 @@ unsafe fn scatter<V: Lanes, const N: usize>(vectors: &[V; N], states: &mut [[V::
     }
 }
 
-/// Defines a function of the type of [`Kernel`]'s `run`, for any vector of an instruction set.
+/// Defines a function of the type of [`Kernel`]'s `run` for any vector of an instruction set.
 macro_rules! kernel {
     ($name:ident $(, $features:literal)?) => {
         /// # Safety
-        /// The CPU must have the instruction set of the vector.
+        /// The CPU must support the instruction set of the vector.
         $(#[target_feature(enable = $features)])?
         unsafe fn $name<H, V, const N: usize>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations: u32)
         where
             H: Chain<N, Word = V::Word> + Hash<State = [V::Word; N], Mid = [V::Word; N]>,
             V: Lanes,
         {
-            // SAFETY: this function enables the vector's instruction set, and the caller guarantees
-            // that the CPU has it.
+            // SAFETY: this function enables the vector's instruction set, and the caller guarantees that the CPU
+            // supports it.
             unsafe { iterate::<H, V, N>(keys, blocks, iterations) }
         }
     };

@@ -1,8 +1,8 @@
 //! PBKDF2 with HMAC (RFC 8018, section 5.2): all output blocks of all salts are lanes of one job.
 //!
-//! HMAC's inner and outer key blocks are absorbed once. From the second iteration on the message is
-//! the previous output, so an iteration consists of two short hashes that start at known midstates.
-//! The first iteration, whose message is the salt, uses the hash crate directly.
+//! HMAC's inner and outer key blocks are absorbed only once. From the second iteration on, the message is the
+//! previous output, so an iteration consists of two short hashes that start at known midstates. The first iteration,
+//! whose message is the salt, uses the hash crate directly.
 
 pub(crate) mod blake2s;
 mod chain;
@@ -31,7 +31,7 @@ use crate::error::KdfError;
 use crate::threads::join;
 use plan::Group;
 
-/// Iterations between checks of the stop flag: about a millisecond with most kernels.
+/// Number of iterations between checks of the stop flag; they take about a millisecond with most kernels.
 const CHUNK: u32 = 1024;
 
 /// One key to derive: its salt and its destination.
@@ -43,7 +43,7 @@ pub struct Target<'a> {
     pub out: &'a mut [u8],
 }
 
-/// A hash under HMAC, with the operations that PBKDF2 needs.
+/// A hash for HMAC, with the operations that PBKDF2 needs.
 pub(crate) trait Hash: Sized + 'static {
     /// The complete hash, from an external crate.
     type Digest: Digest;
@@ -62,13 +62,13 @@ pub(crate) trait Hash: Sized + 'static {
     fn decode(digest: &[u8]) -> Self::State;
     /// A state as a digest of [`Hash::DIGEST`] bytes.
     fn encode(state: &Self::State, digest: &mut [u8]);
-    /// The kernels that this CPU has, up to `tier`. The first one accepts any number of blocks from 1.
+    /// The kernels that this CPU supports, up to `tier`. The first one accepts a single block.
     fn kernels(tier: Tier) -> Vec<Kernel<Self>>;
 }
 
-/// Longest message block among the hashes, bytes.
+/// Length in bytes of the longest message block of the hashes.
 const MOST_BLOCK: usize = 128;
-/// Longest digest among the hashes, bytes.
+/// Length in bytes of the longest digest of the hashes.
 const MOST_DIGEST: usize = 64;
 
 /// HMAC's absorbed key.
@@ -96,13 +96,13 @@ pub(crate) struct Blocks<'a, H: Hash> {
 pub(crate) struct Kernel<H: Hash> {
     /// Name for records, such as `avx512vl-x4`.
     pub(crate) name: &'static str,
-    /// Maximum number of blocks that it accepts.
+    /// Maximum number of blocks that the kernel accepts.
     pub(crate) lanes: usize,
-    /// Time of an iteration, however many lanes are used: nanoseconds on a Sapphire Rapids Xeon at
-    /// 2.7 GHz. Only the ratios between the kernels of one hash matter.
+    /// Time of an iteration in nanoseconds on a Sapphire Rapids Xeon at 2.7 GHz; it does not depend on the number of
+    /// lanes used. Only the ratios between the kernels of one hash matter.
     pub(crate) cost: u32,
-    /// Runs the given number of iterations on 1 to `lanes` blocks. Call it only if the CPU has the
-    /// instruction set; [`Hash::kernels`] has checked this.
+    /// Runs the given number of iterations on 1 to `lanes` blocks. May be called only if the CPU supports the
+    /// instruction set, which [`Hash::kernels`] has checked.
     run: unsafe fn(&Keys<H>, Blocks<'_, H>, u32),
 }
 
@@ -182,7 +182,7 @@ fn iterate<H: Hash>(
             let mut work = move || {
                 iterate_share(keys, kernels, share, share_last, share_sum, iterations, effort)
             };
-            // This thread computes the last share, and the other shares as well if no thread can be started.
+            // This thread computes the last share, and any share for which no thread can be started.
             if index + 1 == shares.len() {
                 first = work();
             } else {
@@ -259,7 +259,7 @@ impl Pads {
     }
 }
 
-// A measurement. It is meaningless without optimisation, so unoptimised builds omit it.
+// This is a measurement. It is meaningless without optimisation, so unoptimised builds omit it.
 #[cfg(not(debug_assertions))]
 #[cfg(test)]
 mod tests {

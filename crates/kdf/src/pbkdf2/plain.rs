@@ -1,4 +1,4 @@
-//! PBKDF2 over a hash that has no kernels here: one block after the other on each thread.
+//! PBKDF2 with hashes for which this crate has no kernels: each thread computes one block after another.
 
 use std::thread;
 
@@ -14,10 +14,10 @@ use crate::threads::join;
 /// Name of the kernel for records.
 pub(crate) const KERNEL: &str = "soft";
 
-/// Longest message block among the hashes, bytes: that of SHA3-224.
+/// Length in bytes of the longest message block of the hashes: that of SHA3-224.
 const MOST_BLOCK: usize = 144;
 
-/// HMAC (RFC 2104, section 2) whose key is absorbed.
+/// HMAC (RFC 2104, section 2) with an absorbed key.
 struct Hmac<D> {
     inner: D,
     outer: D,
@@ -50,7 +50,7 @@ impl<D: Digest + BlockSizeUser + Clone> Hmac<D> {
         mac
     }
 
-    /// One block of a derived key: the sum of all outputs.
+    /// One block of a derived key: the XOR of all outputs.
     fn block(
         &self,
         salt: &[u8],
@@ -97,7 +97,7 @@ pub(crate) fn derive<D: Digest + BlockSizeUser + Clone + Send + Sync>(
     }
     effort.check()?;
     let hmac = Hmac::<D>::new(password);
-    // In separate memory, because a stopped derivation must leave its targets unchanged.
+    // Stored in separate memory, because a stopped derivation must leave its targets unchanged.
     let mut keys: Vec<_> = targets.iter().map(|t| Zeroizing::new(vec![0; t.out.len()])).collect();
     let mut blocks = Vec::new();
     for (target, key) in targets.iter().zip(&mut keys) {

@@ -2,19 +2,19 @@
 
 use super::{Hash, Kernel};
 
-/// Blocks above this number go to the kernel with the lowest cost per block, without a search.
+/// While more blocks than this remain, they are assigned to the kernel with the lowest cost per block, without a search.
 const SEARCHED: usize = 64;
 
-/// Blocks that one kernel processes together.
+/// Blocks that one kernel processes in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
     /// Index in the list of kernels.
     pub(super) kernel: usize,
-    /// 1 to the number of the kernel's lanes.
+    /// Number of blocks, from 1 to the number of the kernel's lanes.
     pub(super) blocks: usize,
 }
 
-/// The groups of each thread, in the order of the blocks. Adds threads only while they make the job faster.
+/// The groups of each thread, in the order of the blocks. Threads are added only as long as they make the job faster.
 pub(super) fn groups<H: Hash>(
     kernels: &[Kernel<H>],
     blocks: usize,
@@ -25,12 +25,12 @@ pub(super) fn groups<H: Hash>(
     shares(&kernels, blocks, threads)
 }
 
-/// As [`groups`], over pairs of lanes and cost.
+/// Like [`groups`], with kernels as pairs of lanes and cost.
 fn shares(kernels: &[(usize, u32)], blocks: usize, threads: usize) -> Vec<Vec<Group>> {
     let mut best: Option<(u64, usize)> = None;
     for threads in 1..=threads.clamp(1, blocks.max(1)) {
         let cost = cover(kernels, blocks.div_ceil(threads)).1;
-        // A further thread must save enough time to justify its start.
+        // Another thread must save enough time to justify its start.
         if best.is_none_or(|(least, _)| cost + cost / 16 < least) {
             best = Some((cost, threads));
         }
@@ -59,7 +59,7 @@ fn cover(kernels: &[(usize, u32)], blocks: usize) -> (Vec<Group>, u64) {
         cost += u64::from(kernels[cheapest].1);
         left -= lanes;
     }
-    // The lowest cost for 0, 1, 2 ... blocks, each with the last kernel of its cover.
+    // The lowest cost for 0, 1, 2 ... blocks, each with the last kernel of the cheapest cover.
     let mut least = vec![(0, 0)];
     for count in 1..=left {
         let choice = kernels

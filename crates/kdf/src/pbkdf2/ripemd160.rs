@@ -12,7 +12,7 @@ hash_of_chain!(Ripemd160, 5, false);
 
 const START: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
 
-/// Message word, rotation: 80 steps of the left line.
+/// Message word and rotation for the 80 steps of the left line.
 #[rustfmt::skip]
 const LEFT: [(usize, u32); 80] = zip(
     [
@@ -31,7 +31,7 @@ const LEFT: [(usize, u32); 80] = zip(
     ],
 );
 
-/// Message word, rotation: 80 steps of the right line.
+/// Message word and rotation for the 80 steps of the right line.
 #[rustfmt::skip]
 const RIGHT: [(usize, u32); 80] = zip(
     [
@@ -70,13 +70,13 @@ impl Chain<5> for Ripemd160 {
     const BLOCK: usize = 64;
 
     fn absorb(block: &[u32; 16]) -> [u32; 5] {
-        // SAFETY: plain words need no instruction set.
+        // SAFETY: single words need no special instructions.
         unsafe { compress(&START, block) }
     }
 
     #[inline(always)]
     unsafe fn finish<V: Lanes<Word = u32>>(mid: &[V; 5], digest: &[V; 5]) -> [V; 5] {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller guarantees the instruction set.
         unsafe {
             let mut message = [V::splat(0); 16];
             message[..5].copy_from_slice(digest);
@@ -94,7 +94,7 @@ impl Chain<5> for Ripemd160 {
     }
 }
 
-/// The compression function; it interleaves both lines, because they are independent.
+/// The compression function. It interleaves both lines, because they are independent.
 ///
 /// # Safety
 /// As for the methods of `V`.
@@ -103,7 +103,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(state: &[V; 5], message: &[V; 16]) -> [
     let (mut left, mut right) = (*state, *state);
     macro_rules! group {
         ($group:literal: $($step:literal)+) => { $(
-            // SAFETY: the caller vouches for the instruction set.
+            // SAFETY: the caller guarantees the instruction set.
             unsafe {
                 step(&mut left, $group, LEFT[16 * $group + $step], LEFT_ADD[$group], message);
                 step(&mut right, 4 - $group, RIGHT[16 * $group + $step], RIGHT_ADD[$group], message);
@@ -121,7 +121,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(state: &[V; 5], message: &[V; 16]) -> [
     })
 }
 
-/// One step of a line with its Boolean function.
+/// One step of a line, with the line's Boolean function.
 ///
 /// # Safety
 /// As for the methods of `V`.
@@ -133,7 +133,7 @@ unsafe fn step<V: Lanes<Word = u32>>(
     constant: u32,
     message: &[V; 16],
 ) {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let [a, b, c, d, e] = *line;
         let f = match function {

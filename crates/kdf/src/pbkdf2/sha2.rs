@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 
-/// One step, with the caller's `V`, `SUM_0` and `SUM_1`; the eight variables rotate by renaming.
+/// One step, with `V`, `SUM_0` and `SUM_1` of the caller. The eight variables rotate by renaming.
 macro_rules! step {
     ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $word:expr, $round:expr) => {
         let s1 = $e.ror(SUM_1[0]).xor3($e.ror(SUM_1[1]), $e.ror(SUM_1[2]));
@@ -15,7 +15,7 @@ macro_rules! step {
 }
 
 /// Sixteen steps, starting at an index of the round constants, with the words that the function `$word` derives from
-/// those of the message.
+/// the words of the message.
 macro_rules! steps {
     ($word:ident $w:ident, $round:expr, $($v:ident)+) => {
         steps!(@ $word $w, $round, 0, $($v)+);

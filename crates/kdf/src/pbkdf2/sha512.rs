@@ -57,13 +57,13 @@ impl Chain<8> for Sha512 {
     const BLOCK: usize = 128;
 
     fn absorb(block: &[u64; 16]) -> [u64; 8] {
-        // SAFETY: plain words need no instruction set.
+        // SAFETY: single words need no special instructions.
         unsafe { compress(&START, *block) }
     }
 
     #[inline(always)]
     unsafe fn finish<V: Lanes<Word = u64>>(mid: &[V; 8], digest: &[V; 8]) -> [V; 8] {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller guarantees the instruction set.
         unsafe {
             let [a, b, c, d, e, f, g, h] = *digest;
             let zero = V::splat(0);
@@ -81,7 +81,7 @@ impl Chain<8> for Sha512 {
             kernels(tier, &Costs { one: 650, avx2: 1070, avx512vl: 680, avx512: 855 });
         #[cfg(target_arch = "aarch64")]
         kernels.extend(ce::kernels(tier));
-        // For a single block, the crate's compression function is a tenth faster.
+        // For a single block, the external crate's compression function is 10 % faster.
         if tier.allows(Tier::Avx2) {
             kernels.push(Kernel {
                 name: "sha2-crate-avx2",
@@ -94,7 +94,7 @@ impl Chain<8> for Sha512 {
     }
 }
 
-/// The iterations with the crate's compression function, which chooses its instructions itself.
+/// The iterations with the external crate's compression function, which itself chooses the instructions.
 fn iterate_crate(keys: &Keys<Sha512>, blocks: Blocks<'_, Sha512>, iterations: u32) {
     let mut message = Zeroizing::new([0; 128]);
     message[64] = 0x80;
@@ -123,7 +123,7 @@ const SUM_0: [u32; 3] = [28, 34, 39];
 /// As for the methods of `V`.
 #[inline(always)]
 unsafe fn compress<V: Lanes<Word = u64>>(state: &[V; 8], mut w: [V; 16]) -> [V; 8] {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
         steps!(first w, 0, a b c d e f g h);
@@ -137,14 +137,14 @@ unsafe fn compress<V: Lanes<Word = u64>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     }
 }
 
-/// The schedule word that replaces the one sixteen steps earlier, computed right before its step, so that its
-/// shifts fill gaps between those of the steps.
+/// The schedule word that replaces the word of sixteen steps earlier. It is computed immediately before its step, so
+/// that its shifts fill gaps between the shifts of the steps.
 ///
 /// # Safety
 /// As for the methods of `V`.
 #[inline(always)]
 unsafe fn next<V: Lanes<Word = u64>>(w: &mut [V; 16], i: usize) -> V {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let (x, y) = (w[(i + 1) % 16], w[(i + 14) % 16]);
         let s0 = x.ror(1).xor3(x.ror(8), x.shr(7));

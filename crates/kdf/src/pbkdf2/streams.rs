@@ -1,12 +1,12 @@
-//! Hashes with the CPU's instructions for them: several independent streams, because a single one waits for its own
-//! rounds.
+//! Hashes with the CPU's own hash instructions: several independent streams, because in a single stream each round
+//! waits for the previous one.
 
-/// Defines `iterate`, with the type of a kernel's `run`, for the number of streams in its parameter, using the
+/// Defines `iterate`, with the type of a kernel's `run`, for the number of streams in its parameter. It uses the
 /// module's `load`, `store` and `finish`. States and digests are arrays of vectors.
 macro_rules! streams {
     ($hash:ident, $features:literal, $xor:ident) => {
         /// # Safety
-        /// The CPU must have the instructions.
+        /// The CPU must support the instructions.
         #[target_feature(enable = $features)]
         unsafe fn iterate<const L: usize>(
             keys: &crate::pbkdf2::Keys<$hash>,
@@ -14,7 +14,7 @@ macro_rules! streams {
             iterations: u32,
         ) {
             let (inner, outer) = (load(&keys.inner), load(&keys.outer));
-            // Streams without a block repeat the first.
+            // Streams without a block repeat the first block.
             let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
             let (mut last, mut sum) = ([inner; L], [inner; L]);
             for i in 0..L {

@@ -1,8 +1,9 @@
-//! Hashes of eight 64-bit words that mix bytes (Whirlpool, Streebog): tables in portable Rust, GFNI or AVX2 on x86.
+//! Hashes of eight 64-bit words that mix bytes (Whirlpool and Streebog): tables in portable Rust, GFNI or AVX2 on
+//! x86.
 //!
-//! The portable kernels look up key-dependent bytes in tables, as every other implementation of
-//! these two hashes does. On a machine shared with an attacker they do not protect against cache
-//! timing. The kernels for x86 have no such lookups.
+//! The portable kernels use key-dependent bytes as table indices, like other implementations of these two hashes. On
+//! a machine shared with an attacker, they are therefore vulnerable to cache timing. The x86 kernels do not use such
+//! look-ups.
 
 use digest::Digest;
 use zeroize::Zeroize;
@@ -71,7 +72,7 @@ impl<H: Wide> Hash for H {
     }
 }
 
-/// The iterations in portable Rust, one block.
+/// The iterations in portable Rust, for one block.
 pub(super) fn iterate<H: Wide>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations: u32) {
     for (last, sum) in blocks.last.iter_mut().zip(blocks.sum) {
         for _ in 0..iterations {
@@ -85,8 +86,7 @@ pub(super) fn iterate<H: Wide>(keys: &Keys<H>, blocks: Blocks<'_, H>, iterations
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod gfni {
-    //! A whole state in a 512-bit register: VBMI permutations substitute, and GFNI computes the
-    //! linear layers.
+    //! A whole state in a 512-bit register: VBMI permutations for the substitution, and GFNI for the linear layers.
 
     use std::arch::is_x86_feature_detected as has;
     use std::arch::x86_64::*;
@@ -94,8 +94,7 @@ pub(super) mod gfni {
     use super::State;
     use crate::cpu::Tier;
 
-    /// Whether the CPU has everything that these kernels need. Must imply all their
-    /// `target_feature`s.
+    /// Whether the CPU supports everything that these kernels need. Must imply all of their `target_feature`s.
     pub(in crate::pbkdf2) fn is_there(tier: Tier) -> bool {
         tier.allows(Tier::Avx512) && has!("avx512vbmi") && has!("gfni")
     }
@@ -129,7 +128,7 @@ pub(super) mod gfni {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(in crate::pbkdf2) fn load(state: &State) -> __m512i {
-        // SAFETY: eight words are one unaligned vector.
+        // SAFETY: eight words fill one unaligned vector.
         unsafe { _mm512_loadu_si512(state.as_ptr().cast()) }
     }
 
@@ -154,7 +153,7 @@ pub(super) mod gfni {
         while row < 8 {
             let mut column = 0;
             while column < 8 {
-                // The instruction takes the row of result bit i from byte 7 - i.
+                // The instruction reads the row for result bit i from byte 7 - i.
                 rows[7 - row] |= ((images[column] >> row) & 1) << column;
                 column += 1;
             }

@@ -1,5 +1,4 @@
-//! Relates cipher speeds to disks: which cipher keeps up with which disk, on one thread or only on
-//! all.
+//! Relates cipher speeds to disks: which cipher keeps up with which disk, with one thread or only with all.
 
 use super::Speed;
 
@@ -21,13 +20,13 @@ pub struct Interface {
     pub name: String,
     /// Payload rate in MB/s (10^6 bytes per second).
     pub mb_s: f64,
-    /// The direction for which the rate was stated or measured.
+    /// The direction in which the rate was specified or measured.
     pub direction: Direction,
 }
 
-/// Typical payload rates in MB/s, slowest first: the sequential speed of good disks behind these
-/// interfaces, after line coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2, 128b/130b
-/// for PCIe) and protocol overhead. A hard disk's is that of its outer tracks.
+/// Typical payload rates in MB/s, slowest first: the sequential speed of good disks behind these interfaces, after
+/// line coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2, 128b/130b for PCIe) and protocol overhead.
+/// The rate of a hard disk is that of its outer tracks.
 pub const INTERFACES: [(Common, f64); 6] = [
     (Common::HardDisk, 250.0),
     (Common::Usb31Gen1, 450.0),
@@ -73,10 +72,10 @@ impl Common {
 pub struct Bottleneck {
     /// The interface.
     pub interface: Interface,
-    /// For each measured number of threads, ascending: the ciphers that keep up with this number
-    /// but not with fewer, fastest first. The name includes the data unit if the units differ.
+    /// For each measured number of threads, ascending: the ciphers that keep up with this number of threads but not
+    /// with fewer, the fastest first. The name includes the data unit if the units differ.
     pub keep_up: Vec<(usize, Vec<String>)>,
-    /// Ciphers that do not keep up with any measured number of threads.
+    /// Ciphers that do not keep up with any of the measured numbers of threads.
     pub too_slow: Vec<String>,
 }
 
@@ -91,7 +90,7 @@ pub fn bottleneck(rows: &[Speed], interface: Interface) -> Bottleneck {
     let mut threads: Vec<_> = rows.iter().map(|r| r.threads).collect();
     threads.sort_unstable();
     threads.dedup();
-    // The smallest sufficient number of threads; `None` if no measured number suffices.
+    // The smallest sufficient number of threads; `None` if none of the measured numbers suffices.
     let needed = |cipher: &str, unit: u32| {
         let own = || rows.iter().filter(|r| r.cipher == cipher && r.data_unit == unit);
         own().filter(|r| rate(r) >= interface.mb_s).map(|r| r.threads).min()

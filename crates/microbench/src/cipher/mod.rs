@@ -1,8 +1,8 @@
-//! Measures the speed of ciphers in RAM, and derives which disks they keep up with. The work
-//! includes neither files nor key schedules, only data units whose tweaks advance as on a volume.
+//! Measures the speed of ciphers in RAM, and derives which disks they keep up with. Neither files nor key schedules
+//! are included, only data units with consecutive tweaks, as on a volume.
 //!
-//! [`plan`] checks a [`SpeedRequest`], and [`SpeedPlan::run`] measures it. A case is a cipher with
-//! a data unit on a number of threads.
+//! [`plan`] checks a [`SpeedRequest`], and [`SpeedPlan::run`] measures it. A case is a cipher with a data unit and a
+//! number of threads.
 
 mod bottleneck;
 mod plan;
@@ -22,7 +22,7 @@ pub struct Speeds {
     pub cpu_model: String,
     /// CPUs that this process may use.
     pub cpus: u32,
-    /// CPU features that matter to ciphers, as named by the kernel.
+    /// CPU features that are relevant to ciphers, as named by the kernel.
     pub cpu_features: Vec<String>,
     /// The highest kernel tier allowed.
     pub tier: cryptbench_cipher::Tier,
@@ -32,6 +32,6 @@ pub struct Speeds {
     pub rounds: u32,
     /// Wall-clock time from the first to the last round.
     pub elapsed: Duration,
-    /// One row per case, in registry order.
+    /// One row per case, in the order of the registry.
     pub rows: Vec<Speed>,
 }

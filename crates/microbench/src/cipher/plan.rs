@@ -1,4 +1,4 @@
-//! Resolves a user's request into cases and time slices, and runs the rounds.
+//! Resolves a user's request into cases and time slices, and executes the rounds.
 
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
@@ -14,27 +14,26 @@ use super::sample::{Sample, Worker, sample};
 use super::{Speed, Speeds};
 use crate::MicrobenchError;
 
-/// Default bytes per thread: the size of a usual large request, which fits in the caches of most
-/// CPUs.
+/// Default number of bytes per thread: the usual size of large requests, which fits in the caches of most CPUs.
 pub const BUFFER: u64 = 1 << 20;
 
 /// Default time for the whole table.
 pub const TIME: Duration = Duration::from_secs(20);
 
-/// Request sizes from a sector to more than fits in the caches, for a table by size.
+/// Request sizes for a table by size, from one sector to more than fits in the caches.
 pub const SIZES: [u64; 9] =
     [512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
 
-/// Default data units: VeraCrypt's, and that of LUKS2 on modern disks.
+/// Default data units: that of VeraCrypt, and that of LUKS2 on modern disks.
 pub const DATA_UNITS: [u32; 2] = [512, 4096];
 
 /// Minimum number of rounds: with fewer than five, quartiles are meaningless.
 const MIN_ROUNDS: u32 = 5;
-/// Maximum number of rounds; further time lengthens the samples instead.
+/// Maximum number of rounds; more time makes the samples longer instead.
 const MAX_ROUNDS: u32 = 15;
 /// Shortest sample, both directions together.
 const MIN_SAMPLE: Duration = Duration::from_millis(20);
-/// A sample of this length is precise enough; further time adds rounds.
+/// A sample of this length is precise enough; more time adds rounds.
 const GOOD_SAMPLE: Duration = Duration::from_millis(100);
 
 /// The measurements to make; an empty list selects the default.
@@ -44,18 +43,18 @@ pub struct SpeedRequest {
     pub ciphers: Vec<String>,
     /// Data units in bytes; empty means [`DATA_UNITS`].
     pub data_units: Vec<u32>,
-    /// Numbers of threads; 0 means one per CPU. An empty list selects one thread and all.
+    /// Numbers of threads; 0 means one per CPU. An empty list selects one thread and all CPUs.
     pub threads: Vec<usize>,
-    /// Bytes that each thread passes in one call; each size is measured. A single size must be a multiple of
+    /// Number of bytes that each thread passes per call; every size is measured. A single size must be a multiple of
     /// every data unit. Several sizes are each combined with the data units that divide them.
     pub buffers: Vec<u64>,
-    /// Time for the whole measurement. The minimum length of samples can exceed it.
+    /// Time for the whole measurement; it can be exceeded because of the minimum length of samples.
     pub time: Duration,
-    /// Seed of the order of samples; `None` draws a random one.
+    /// Seed for the order of samples; `None` selects a random seed.
     pub seed: Option<u64>,
 }
 
-/// One cipher with one data unit on one number of threads, in requests of one size.
+/// One cipher with one data unit and one number of threads, in requests of one size.
 pub(super) struct Case {
     pub(super) info: &'static CipherInfo,
     pub(super) data_unit: u32,
@@ -123,7 +122,7 @@ pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, MicrobenchError> {
 }
 
 impl SpeedPlan {
-    /// Total number of samples; [`run`](Self::run) announces each.
+    /// Total number of samples; [`run`](Self::run) reports each.
     pub fn samples(&self) -> u32 {
         self.cases.len() as u32 * self.rounds
     }
@@ -133,14 +132,14 @@ impl SpeedPlan {
         self.sample * self.samples()
     }
 
-    /// Measures. Calls `sampled` after each sample, outside the measured time.
+    /// Runs the measurement. Calls `sampled` after each sample, outside the measured time.
     ///
     /// # Errors
-    /// [`MicrobenchError::Usage`] if the system does not start this many threads.
+    /// [`MicrobenchError::Usage`] if the system cannot start this many threads.
     pub fn run(&self, mut sampled: impl FnMut()) -> Result<Speeds, MicrobenchError> {
         let most = self.cases.iter().map(|c| c.threads).max().unwrap_or(0);
         let mut buffers: Vec<Vec<u8>> = (0..most).map(|_| vec![0; self.buffer]).collect();
-        // Incompressible data; writing it also allocates every page before the clock starts.
+        // Incompressible data. Filling the buffers also allocates every page before the clock starts.
         buffers.iter_mut().for_each(|buffer| random(buffer));
         let start = Instant::now();
         let mut seen: Vec<Vec<Sample>> = vec![Vec::new(); self.cases.len()];
@@ -197,8 +196,8 @@ fn random(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the kernel's random generator answers");
 }
 
-/// Tweaks count 512-byte sectors if units are multiples of them (dm-crypt without
-/// `iv_large_sectors`), otherwise units.
+/// Tweaks count 512-byte sectors if data units are multiples of them (dm-crypt without `iv_large_sectors`), otherwise
+/// data units.
 fn layout(data_unit: u32) -> Layout {
     let step = if data_unit.is_multiple_of(512) { u64::from(data_unit / 512).max(1) } else { 1 };
     Layout { data_unit: data_unit as usize, tweak_step: step }
@@ -223,8 +222,8 @@ fn threads(asked: &[usize], all: usize) -> Vec<usize> {
     threads
 }
 
-/// Bytes per thread. Fails unless they are a multiple of every data unit and all threads' buffers
-/// fit in half of the memory.
+/// Number of bytes per thread. Fails unless it is a multiple of every data unit, and the buffers of all threads
+/// together fit in half of the memory.
 fn buffer(
     asked: u64,
     units: &[u32],
@@ -238,7 +237,7 @@ fn buffer(
     }
     let most = threads.iter().max().map_or(1, |&n| n as u64);
     let total = asked.saturating_mul(most);
-    // If the size of memory is unknown, there is no limit.
+    // If the memory size is unknown, there is no limit.
     let room = if memory == 0 { u64::MAX } else { memory / 2 };
     match usize::try_from(asked) {
         Ok(buffer) if total <= room => Ok(buffer),

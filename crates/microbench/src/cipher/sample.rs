@@ -1,5 +1,4 @@
-//! One sample: threads that start together; each encrypts with a keyed cipher for a slice of time
-//! and then decrypts.
+//! One sample: threads that start together; each encrypts with its cipher for a slice of time and then decrypts.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +7,18 @@ use cryptbench_cipher::SectorCipher;
 use crate::MicrobenchError;
 use crate::together::together;
 
-/// Bytes that each thread transforms before the clock starts, which loads code, tables and round
-/// keys into caches.
+/// Number of bytes that each thread processes before the clock starts, to load code, tables and round keys into
+/// caches.
 const WARM_UP: usize = 64 << 10;
 
-/// Rates of one sample, over all threads.
+/// Rates of one sample, for all threads together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) encrypt_mb_s: f64,
     pub(super) decrypt_mb_s: f64,
 }
 
-/// Bytes between two clock readings: one reading takes about as long as a sector.
+/// Number of bytes between two clock readings: one reading takes about as long as a sector.
 const UNCLOCKED: usize = 256 << 10;
 
 #[derive(Clone, Copy)]
@@ -43,10 +42,10 @@ struct Span {
     bytes: u64,
 }
 
-/// Makes the workers encrypt for `slice` and then decrypt for `slice`, at least one buffer or 256 KiB each.
+/// Lets the workers encrypt for `slice` and then decrypt for `slice`, in each case at least one buffer or 256 KiB.
 ///
 /// # Errors
-/// [`MicrobenchError::Usage`] if the system does not start this many threads.
+/// [`MicrobenchError::Usage`] if the system cannot start this many threads.
 pub(super) fn sample(
     workers: &mut [Worker<'_>],
     slice: Duration,
@@ -116,7 +115,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Transforms the first `length` bytes in place under the next tweaks.
+    /// Processes the first `length` bytes in place, with the next tweaks.
     fn transform(&mut self, direction: Direction, length: usize) {
         let data = &mut self.buffer[..length];
         match direction {

@@ -12,7 +12,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Computed from one value in MB/s per round; without rounds all values are zero.
+    /// Computed from one value in MB/s per round; all values are zero if there are no rounds.
     pub(super) fn of(rounds: &[f64]) -> Self {
         let mb_s = median(rounds).unwrap_or(0.0);
         let spread = match (quantile(rounds, 0.25), quantile(rounds, 0.75)) {
@@ -23,7 +23,7 @@ impl Throughput {
     }
 }
 
-/// The speed of one cipher with one data unit on one number of threads.
+/// The speed of one cipher with one data unit and one number of threads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Speed {
     /// Name in the registry, such as `aes-256-xts`.
@@ -34,7 +34,7 @@ pub struct Speed {
     pub data_unit: u32,
     /// Number of simultaneous threads, each with its own buffer.
     pub threads: usize,
-    /// Bytes that each thread passed in one call.
+    /// Number of bytes that each thread passed per call.
     pub buffer: usize,
     /// The kernel in use, such as `vaes-avx512`.
     pub kernel: &'static str,
@@ -42,8 +42,8 @@ pub struct Speed {
     pub encrypt: Throughput,
     /// Decryption speed of all threads together.
     pub decrypt: Throughput,
-    /// The arithmetic mean of both, which disk encryption programs show in their benchmarks. Its
-    /// spread is that of the rounds' means.
+    /// The arithmetic mean of both, which is the figure in the benchmarks of disk encryption programs. Its spread is
+    /// that of the means of the rounds.
     pub mean: Throughput,
 }
 

@@ -1,8 +1,8 @@
 //! Estimates the effort of finding a passphrase from this CPU's rate of guesses.
 //!
-//! The passphrase is one of `2^bits` equally likely ones and is found half-way on average. The
-//! attacker knows nothing about it and can only guess. The volume reveals its salt, which differs
-//! from volume to volume, so guesses for one volume do not help with another.
+//! The passphrase is one of `2^bits` equally likely passphrases, and is found after half of the guesses on average.
+//! The attacker knows nothing about it and can only guess. The volume reveals its salt, which differs from volume to
+//! volume, so guesses for one volume do not help with another.
 
 use cryptbench_kdf::KdfError;
 use cryptbench_kdf::pim::{VolumeKind, mean_work_of_unknown};
@@ -14,7 +14,7 @@ use super::KdfSpeed;
 pub struct Hardware {
     /// Speed relative to this CPU, for every function that is not in `of`.
     pub multiplier: f64,
-    /// Functions with a separate factor, by name: functions that need much memory slow down hardware with many
+    /// Functions with a separate factor, by name: functions that need much memory are slower on hardware with many
     /// cores.
     pub of: Vec<(&'static str, f64)>,
 }
@@ -30,17 +30,17 @@ impl Hardware {
     }
 }
 
-/// Expected seconds to find a passphrase of `bits` bits of entropy if each guess takes `work`:
-/// `2^(bits - 1)` guesses.
+/// Expected seconds to find a passphrase with `bits` bits of entropy if each guess requires `work`: `2^(bits - 1)`
+/// guesses.
 pub fn known_pim(row: &KdfSpeed, work: u64, bits: f64, hardware: &Hardware) -> f64 {
     work as f64 / 2.0 * seconds_per_work(row, hardware) * bits.exp2()
 }
 
-/// As [`known_pim`], if the PIM is uniformly distributed over 1 to `highest`. The
-/// attacker tries the cheapest PIM first ([`mean_work_of_unknown`]).
+/// Like [`known_pim`], if the PIM is uniformly distributed over 1 to `highest`. The attacker tries the cheapest PIM
+/// first ([`mean_work_of_unknown`]).
 ///
 /// # Errors
-/// The volume has no PIM, does not allow so high a PIM, or never used the function.
+/// If the volume has no PIM, does not allow such a high PIM, or has never used the function.
 pub fn unknown_pim(
     row: &KdfSpeed,
     volume: VolumeKind,

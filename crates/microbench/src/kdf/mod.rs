@@ -1,5 +1,5 @@
-//! Measures the duration of key derivation: one header key, as for opening a volume, and guesses in
-//! full vectors, as an attacker makes them.
+//! Measures the duration of key derivation: one header key, as for opening a volume, and guesses that fill all lanes
+//! of the vectors, as in an attack.
 //!
 //! [`plan`] checks a [`KdfRequest`], and [`KdfPlan::run`] measures it. A case is a function at two
 //! costs. Times at other costs are calculated from the higher cost, and the lower cost shows how
@@ -18,11 +18,11 @@ use std::time::Duration;
 
 use cryptbench_kdf::pim::VolumeKind;
 
-/// Bytes of header key derived to open a volume: enough for VeraCrypt's three ciphers, each with a 32-byte data
-/// key and a 32-byte tweak key. Only the decrypted header states how many ciphers there are.
+/// Length in bytes of the header key derived to open a volume: enough for VeraCrypt's three ciphers, each with a
+/// 32-byte data key and a 32-byte tweak key. Only the decrypted header states how many ciphers there are.
 pub const HEADER_KEY_BYTES: usize = 192;
 
-/// Bytes of header key derived for a guess: enough for one cipher, and so for testing the most
+/// Length in bytes of the header key derived for a guess: enough for one cipher, and therefore for testing the most
 /// common volumes.
 pub const GUESS_KEY_BYTES: usize = 64;
 
@@ -36,13 +36,13 @@ pub struct KdfSpeeds {
     pub cpu_model: String,
     /// CPUs that this process may use.
     pub cpus: u32,
-    /// CPU features that matter to hashes, as named by the kernel.
+    /// CPU features that are relevant to hashes, as named by the kernel.
     pub cpu_features: Vec<String>,
     /// The highest kernel tier allowed.
     pub tier: cryptbench_kdf::Tier,
     /// The kind of volume that determines the costs.
     pub volume: VolumeKind,
-    /// Number of threads for the guesses on all threads.
+    /// Number of threads for multi-threaded guesses.
     pub threads: usize,
     /// Rounds over all functions.
     pub rounds: u32,
@@ -50,6 +50,6 @@ pub struct KdfSpeeds {
     pub elapsed: Duration,
     /// Whether the rows cover all functions of this kind of volume.
     pub complete: bool,
-    /// One row per function, in registry order.
+    /// One row per function, in the order of the registry.
     pub rows: Vec<KdfSpeed>,
 }

@@ -1,4 +1,4 @@
-//! Resolves a user's request into functions and costs, and runs the rounds.
+//! Resolves a user's request into functions and costs, and executes the rounds.
 
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::sample::{TOGETHER, guesses, header_key};
 use super::{GUESS_KEY_BYTES, Guesses, HEADER_KEY_BYTES, KdfSpeed, KdfSpeeds, Point};
 use crate::MicrobenchError;
 
-/// Minimum number of rounds: with fewer than five, quartiles mean nothing.
+/// Minimum number of rounds: with fewer than five, quartiles are meaningless.
 const MIN_ROUNDS: u32 = 5;
 /// Maximum number of rounds.
 const MAX_ROUNDS: u32 = 99;
@@ -23,25 +23,25 @@ const MAX_ROUNDS: u32 = 99;
 const SHARES: f64 = 3.5;
 /// Maximum number of shares for a header key of Argon2id, whose costs come in large steps.
 const ARGON2_SHARES: f64 = 4.0;
-/// Shortest share that gives a useful measurement.
+/// Shortest share that yields a useful measurement.
 const MIN_SHARE: Duration = Duration::from_millis(10);
 
 /// The measurements to make; an empty list selects the default.
 #[derive(Clone, Debug)]
 pub struct KdfRequest {
-    /// Names of functions; an empty list selects all of the kind of volume.
+    /// Names of functions; an empty list selects all functions of the kind of volume.
     pub functions: Vec<String>,
     /// The kind of volume that determines the costs.
     pub volume: VolumeKind,
     /// PIMs whose costs should be measured if time allows.
     pub pims: Vec<u32>,
-    /// Number of threads for the guesses on all threads; 0 means one per CPU.
+    /// Number of threads for multi-threaded guesses; 0 means one per CPU.
     pub threads: usize,
     /// Rounds over all functions, 5 to 99.
     pub rounds: u32,
     /// Approximate time for everything together.
     pub time: Duration,
-    /// Seed of the order of samples; `None` draws a random one.
+    /// Seed for the order of samples; `None` selects a random seed.
     pub seed: Option<u64>,
 }
 
@@ -62,9 +62,9 @@ pub struct KdfPlan {
 /// Checks and completes a request without measuring anything.
 ///
 /// # Errors
-/// A function that is unknown or that such a volume never used, or a PIM that the volume does not
-/// allow ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too
-/// many rounds ([`MicrobenchError::Usage`]).
+/// A function that is unknown or that such a volume has never used, or a PIM that the volume does not allow
+/// ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too many rounds
+/// ([`MicrobenchError::Usage`]).
 pub fn plan(request: &KdfRequest) -> Result<KdfPlan, MicrobenchError> {
     let tier = cryptbench_kdf::tier()?;
     let all: Vec<Function> =
@@ -131,7 +131,7 @@ struct Sample {
 }
 
 impl KdfPlan {
-    /// Total number of samples; [`run`](Self::run) announces each.
+    /// Total number of samples; [`run`](Self::run) reports each.
     pub fn samples(&self) -> u32 {
         self.functions.len() as u32 * self.rounds
     }
@@ -141,11 +141,11 @@ impl KdfPlan {
         self.share.mul_f64(SHARES * f64::from(self.samples()))
     }
 
-    /// Measures. Calls `sampled` after each sample, outside the measured time.
+    /// Runs the measurement. Calls `sampled` after each sample, outside the measured time.
     ///
     /// # Errors
-    /// [`MicrobenchError::Kdf`] if the memory that Argon2 needs is not available;
-    /// [`MicrobenchError::Usage`] if the system does not start this many threads.
+    /// [`MicrobenchError::Kdf`] if the memory that Argon2 needs is not available; [`MicrobenchError::Usage`] if the
+    /// system cannot start this many threads.
     pub fn run(&self, mut sampled: impl FnMut()) -> Result<KdfSpeeds, MicrobenchError> {
         let start = Instant::now();
         let here = Machine::this();
@@ -175,10 +175,10 @@ impl KdfPlan {
         })
     }
 
-    /// Times the function once, briefly, and chooses its costs accordingly.
+    /// Times the function briefly, and chooses its costs accordingly.
     fn case(&self, function: Function, memory_bytes: u64) -> Result<Case, MicrobenchError> {
         let default = derivation(self.volume, function, None)?;
-        // If the size of memory is unknown, there is no limit.
+        // If the memory size is unknown, there is no limit.
         let room = if memory_bytes == 0 { u64::MAX } else { memory_bytes / 2 / 1024 };
         let share = self.share.as_secs_f64();
         match function {
@@ -243,7 +243,7 @@ impl KdfPlan {
         pims.filter_map(|pim| derivation(self.volume, function, pim).ok()).collect()
     }
 
-    /// Including low costs that occur in practice.
+    /// Other costs, including low costs that occur in practice.
     fn small(&self, function: Function) -> Vec<Derivation> {
         let pims = [1, 2, 4, 8, 12, 20, 50, 100, 200].into_iter();
         pims.filter_map(|pim| derivation(self.volume, function, Some(pim)).ok()).collect()
@@ -251,8 +251,7 @@ impl KdfPlan {
 
     fn sample(&self, case: &Case) -> Result<Sample, MicrobenchError> {
         if let Derivation::Pbkdf2 { prf, iterations } = case.short {
-            // Untimed warm-up: loads code and tables, and settles the clock rate for these
-            // instructions.
+            // Untimed warm-up: loads code and tables, and lets the clock rate settle for these instructions.
             header_key(&Derivation::Pbkdf2 { prf, iterations: iterations.div_ceil(4) }, self.tier)?;
         }
         let short = header_key(&case.short, self.tier)?;
@@ -301,8 +300,7 @@ impl KdfPlan {
     }
 }
 
-/// Work per second, measured for a few milliseconds; `seconds` returns the time that an amount of
-/// work takes.
+/// Work per second, measured for a few milliseconds; `seconds` returns the time for an amount of work.
 fn pilot(seconds: impl Fn(f64) -> Result<f64, MicrobenchError>) -> Result<f64, MicrobenchError> {
     const LONG_ENOUGH: f64 = 0.004;
     let mut work = 1024.0;
@@ -315,8 +313,8 @@ fn pilot(seconds: impl Fn(f64) -> Result<f64, MicrobenchError>) -> Result<f64, M
     }
 }
 
-/// The lower and the higher cost, in units of work, near `target`. Prefers requested costs if some
-/// are close enough; otherwise chooses among others.
+/// The lower and the higher cost, in units of work, near `target`. Requested costs are preferred if they are close
+/// enough; otherwise other costs are chosen.
 fn costs(asked: &[Derivation], others: &[Derivation], target: f64) -> (f64, f64) {
     let largest = |least: f64, most: f64| {
         let among = |costs: &[Derivation]| {

@@ -12,8 +12,8 @@ use crate::together::together;
 /// or 128 bytes.
 const PASSPHRASE: &[u8] = b"correct horse battery staple";
 
-/// Guesses computed together. This many fill the widest vectors of every hash several times, so no
-/// vector stays half empty.
+/// Number of guesses computed together. This number fills the widest vectors of every hash several times, so that no
+/// vector is only partly used.
 pub(super) const TOGETHER: usize = 32;
 
 /// Seconds for a header key on one thread.
@@ -35,13 +35,11 @@ struct Span {
 
 /// Units of work per second that all threads together spend on guesses of this cost.
 ///
-/// Here the guesses of a vector are keys of one passphrase under several salts. An attacker's
-/// guesses are keys of several passphrases under one salt. The iterations, nearly all of the work,
-/// are the same.
+/// In this measurement, the guesses in a vector are keys for one passphrase and several salts. An attacker's guesses
+/// are keys for several passphrases and one salt. The iterations, nearly all of the work, are the same.
 ///
 /// # Errors
-/// As for [`header_key`]; [`MicrobenchError::Usage`] if the system does not start this many
-/// threads.
+/// As for [`header_key`]; [`MicrobenchError::Usage`] if the system cannot start this many threads.
 pub(super) fn guesses(
     derivation: &Derivation,
     threads: usize,

@@ -1,5 +1,4 @@
-//! Summarises the rounds of a function: times at its measured costs, and calculated times at
-//! others.
+//! Summarises the rounds of a function: times at its measured costs, and calculated times at other costs.
 
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Computed from the seconds of each round.
+    /// Computed from one value in seconds per round.
     pub(super) fn of(derivation: Derivation, rounds: &[f64]) -> Self {
         let seconds = median(rounds).unwrap_or(0.0);
         let spread_percent = match (quantile(rounds, 0.25), quantile(rounds, 0.75)) {
@@ -60,7 +59,7 @@ pub struct KdfSpeed {
     pub function: Function,
     /// The function's cost on this kind of volume without a PIM.
     pub default: Derivation,
-    /// Whether only volumes of older versions use it.
+    /// Whether the function is used only by volumes of older versions.
     pub old_volumes_only: bool,
     /// The kernel that derives a header key, such as `avx512vl-x4`.
     pub kernel: String,
@@ -70,7 +69,8 @@ pub struct KdfSpeed {
     pub short: Point,
     /// The higher of the two measured costs; other times are calculated from it.
     pub long: Point,
-    /// How much more than proportional time the higher cost took, in percent: the median over the rounds.
+    /// The percentage by which the higher cost took longer than proportional to the lower one; median over the
+    /// rounds.
     pub linearity_percent: f64,
     /// The rates of guesses.
     pub guesses: Guesses,
@@ -93,7 +93,7 @@ impl KdfSpeed {
         }
     }
 
-    /// Microseconds per iteration of PBKDF2; `None` for Argon2, whose passes are not iterations.
+    /// Microseconds per PBKDF2 iteration; `None` for Argon2, whose passes are not iterations.
     pub fn us_per_iteration(&self) -> Option<f64> {
         match self.function {
             Function::Pbkdf2(_) => Some(self.seconds_per_work() * 1e6),
@@ -106,10 +106,10 @@ impl KdfSpeed {
         at.work() as f64 / self.guesses.one
     }
 
-    /// The largest PIM that opens within `limit`, if there is one and `volume` has PIMs.
+    /// The largest PIM that opens within `limit`, if one exists and `volume` has PIMs.
     ///
     /// # Errors
-    /// `volume` never used the function.
+    /// If `volume` has never used the function.
     pub fn largest_pim(
         &self,
         volume: VolumeKind,
@@ -119,9 +119,8 @@ impl KdfSpeed {
     }
 }
 
-/// Seconds to try the default of every row on `threads` threads. Each thread tries one function at
-/// a time; those that need memory run one after another ([`cryptbench_kdf::first_fit`]). A wrong
-/// passphrase takes all of this time.
+/// Seconds to try the default cost of every row on `threads` threads. Each thread tries one function at a time; those
+/// that need memory run one after another ([`cryptbench_kdf::first_fit`]). A wrong passphrase takes this whole time.
 pub fn all_functions(rows: &[KdfSpeed], threads: usize) -> f64 {
     let seconds = |row: &&KdfSpeed| row.time(&row.default).seconds;
     let (large, small): (Vec<_>, Vec<_>) =
@@ -143,7 +142,7 @@ pub(super) mod tests {
 
     const VERACRYPT: VolumeKind = VolumeKind::VeraCrypt { system: false };
 
-    /// A row of made-up numbers: units of work in a second on one thread, and of guesses on all.
+    /// A row of invented numbers: units of work per second on one thread, and for guesses on all threads.
     pub(in crate::kdf) fn row(name: &str, per_second: f64, guesses: f64) -> KdfSpeed {
         let function = Function::find(name).unwrap();
         let at = |pim| {

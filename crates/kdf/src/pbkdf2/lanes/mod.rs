@@ -1,5 +1,5 @@
-//! The instruction set interface of the hashes: words side by side; includes the implementation for
-//! single words.
+//! The interface between the hashes and instruction sets: parallel words. Includes the implementation for single
+//! words.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86;
@@ -7,18 +7,18 @@ pub(super) mod x86;
 /// Maximum number of words in a vector.
 pub(super) const MOST: usize = 16;
 
-/// The same word of as many independent hashes as the vector has lanes.
+/// The same word of several independent hashes, one in each lane of a vector.
 ///
-/// Rotation and shift counts are ordinary arguments, but every caller passes a constant that
-/// inlining folds into the instruction.
+/// Rotation and shift counts are ordinary arguments, but every caller passes a constant, which becomes part of the
+/// instruction after inlining.
 ///
 /// # Safety
-/// Every method may use the whole instruction set of the implementing type. Call it only inside a
-/// function that enables that set by `target_feature`, after a check that the CPU has it.
+/// Every method may use the whole instruction set of the implementing type. Call it only inside a function that
+/// enables this instruction set by `target_feature`, after a check that the CPU supports it.
 pub(crate) trait Lanes: Copy {
     /// The value in a lane.
     type Word: Copy + Default;
-    /// Lanes in the vector, at most [`MOST`].
+    /// Number of lanes in the vector, at most [`MOST`].
     const LANES: usize;
 
     /// `word` in every lane.
@@ -38,15 +38,15 @@ pub(crate) trait Lanes: Copy {
     unsafe fn ror(self, count: u32) -> Self;
     /// Logical shift to the right by `count` bits.
     unsafe fn shr(self, count: u32) -> Self;
-    /// Bits of y where self has ones, bits of z elsewhere.
+    /// Bits of y where the bits of self are 1, and bits of z elsewhere.
     unsafe fn choose(self, y: Self, z: Self) -> Self;
     /// The majority of each bit.
     unsafe fn majority(self, y: Self, z: Self) -> Self;
     /// (x | !y) ^ z.
     unsafe fn or_not_xor(self, y: Self, z: Self) -> Self;
 
-    /// Returns the vector unchanged and hides its value from the compiler. The compiler would
-    /// otherwise reorder sums and add late values first, although the whole round waits for them.
+    /// Returns the vector unchanged and hides its value from the compiler. Otherwise the compiler would reorder sums
+    /// and add the values that are available last first, which delays the whole round.
     unsafe fn pin(self) -> Self;
 }
 

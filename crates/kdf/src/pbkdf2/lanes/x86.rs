@@ -1,4 +1,5 @@
-//! Vectors of words on x86: AVX2 at 256 bits, AVX-512 at 256 bits (three ports instead of two) and at 512.
+//! Vectors of words on x86: AVX2 with 256 bits, AVX-512 with 256 bits (three execution ports instead of two) and with
+//! 512 bits.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -11,7 +12,7 @@ pub(crate) struct Avx2x8(__m256i);
 /// 4 64-bit words with AVX2.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2x4(__m256i);
-/// 8 32-bit words with AVX-512F and VL, for their rotations and three-way logic.
+/// Eight 32-bit words with AVX-512F and VL, for their rotations and three-way logic.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512x8(__m256i);
 /// 4 64-bit words with AVX-512F and VL.
@@ -44,7 +45,7 @@ fn pin_512(mut x: __m512i) -> __m512i {
     x
 }
 
-/// Methods that differ only in the intrinsic's name: moves, addition and XOR.
+/// Methods that differ only in the name of the intrinsic: moves, addition and XOR.
 macro_rules! moves {
     ($word:ty, $signed:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $xor:ident,
      $pin:ident) => {
@@ -53,7 +54,7 @@ macro_rules! moves {
 
         #[inline(always)]
         unsafe fn splat(word: $word) -> Self {
-            // SAFETY: the caller has the instruction set, by the trait's contract.
+            // SAFETY: the caller guarantees the instruction set, as required by the trait.
             Self(unsafe { $splat(word as $signed) })
         }
         #[inline(always)]
@@ -69,7 +70,7 @@ macro_rules! moves {
         }
         #[inline(always)]
         unsafe fn add(self, y: Self) -> Self {
-            // SAFETY: the caller has the instruction set, by the trait's contract.
+            // SAFETY: the caller guarantees the instruction set, as required by the trait.
             Self(unsafe { $add(self.0, y.0) })
         }
         #[inline(always)]
@@ -85,7 +86,7 @@ macro_rules! moves {
     };
 }
 
-/// An AVX2 vector; AVX2 has neither rotations nor three-way logic.
+/// An AVX2 vector. AVX2 has neither rotations nor three-way logic.
 macro_rules! avx2 {
     ($vector:ty, $word:ty, $signed:ty, $lanes:literal, $splat:ident, $add:ident,
      $right:ident, $left:ident, $ror:expr) => {
@@ -96,7 +97,7 @@ macro_rules! avx2 {
             }
             #[inline(always)]
             unsafe fn xor3(self, y: Self, z: Self) -> Self {
-                // SAFETY: the caller has AVX2, by the trait's contract.
+                // SAFETY: the caller guarantees AVX2, as required by the trait.
                 unsafe { self.xor(y).xor(z) }
             }
             #[inline(always)]
@@ -105,7 +106,7 @@ macro_rules! avx2 {
                 unsafe {
                     let bytes: fn(u32) -> Option<[u8; 32]> = $ror;
                     if let Some(bytes) = bytes(count) {
-                        // A shuffle performs rotations by whole bytes.
+                        // Rotations by whole bytes are performed by a shuffle.
                         let bytes = _mm256_loadu_si256(bytes.as_ptr().cast());
                         return Self(_mm256_shuffle_epi8(self.0, bytes));
                     }
@@ -143,8 +144,7 @@ macro_rules! avx2 {
     };
 }
 
-/// The shuffle that rotates words of `WORD` bytes right by `count` bits; `None` unless these are
-/// whole bytes.
+/// The shuffle that rotates words of `WORD` bytes right by `count` bits; `None` if `count` is not a multiple of 8.
 #[inline(always)]
 fn byte_rotation<const WORD: u32>(count: u32) -> Option<[u8; 32]> {
     if !count.is_multiple_of(8) {
@@ -183,8 +183,7 @@ avx2!(
     byte_rotation::<8>
 );
 
-/// A vector of AVX-512. Truth tables of the three-input logic store the result for x, y, z at bit
-/// `4x + 2y + z`.
+/// An AVX-512 vector. The truth tables for three-input logic contain the result for x, y, z in bit `4x + 2y + z`.
 macro_rules! avx512 {
     ($vector:ty, $word:ty, $signed:ty, $lanes:literal, $splat:ident, $load:ident, $store:ident,
      $add:ident, $xor:ident, $pin:ident, $rotate:ident, $right:ident, $logic:ident) => {
@@ -193,7 +192,7 @@ macro_rules! avx512 {
 
             #[inline(always)]
             unsafe fn xor3(self, y: Self, z: Self) -> Self {
-                // SAFETY: the caller has AVX-512F and VL, by the trait's contract.
+                // SAFETY: the caller guarantees AVX-512F and VL, as required by the trait.
                 Self(unsafe { $logic::<0x96>(self.0, y.0, z.0) })
             }
             #[inline(always)]

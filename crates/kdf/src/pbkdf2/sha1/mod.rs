@@ -19,7 +19,7 @@ const START: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc
 /// Constants of each group of 20 steps.
 const ROUNDS: [u32; 4] = [0x5a82_7999, 0x6ed9_eba1, 0x8f1b_bcdc, 0xca62_c1d6];
 
-/// Bits that each of HMAC's hashes covers: one block and a digest.
+/// Number of bits that each of HMAC's two hashes covers: one block and a digest.
 const LENGTH: u32 = (64 + 20) * 8;
 
 impl Chain<5> for Sha1 {
@@ -28,13 +28,13 @@ impl Chain<5> for Sha1 {
     const BLOCK: usize = 64;
 
     fn absorb(block: &[u32; 16]) -> [u32; 5] {
-        // SAFETY: plain words need no instruction set.
+        // SAFETY: single words need no special instructions.
         unsafe { compress(&START, *block) }
     }
 
     #[inline(always)]
     unsafe fn finish<V: Lanes<Word = u32>>(mid: &[V; 5], digest: &[V; 5]) -> [V; 5] {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller guarantees the instruction set.
         unsafe {
             let mut message = [V::splat(0); 16];
             message[..5].copy_from_slice(digest);
@@ -64,7 +64,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(state: &[V; 5], mut w: [V; 16]) -> [V; 
     let mut line = *state;
     macro_rules! steps {
         ($from:literal: $($step:literal)+) => { $(
-            // SAFETY: the caller vouches for the instruction set.
+            // SAFETY: the caller guarantees the instruction set.
             unsafe { step(&mut line, &mut w, $from + $step) };
         )+ };
     }
@@ -82,7 +82,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(state: &[V; 5], mut w: [V; 16]) -> [V; 
 /// As for the methods of `V`.
 #[inline(always)]
 unsafe fn step<V: Lanes<Word = u32>>(line: &mut [V; 5], w: &mut [V; 16], t: usize) {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         if t >= 16 {
             let word = w[(t + 13) % 16].xor3(w[(t + 8) % 16], w[(t + 2) % 16]).xor(w[t % 16]);

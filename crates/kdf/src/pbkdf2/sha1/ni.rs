@@ -1,5 +1,4 @@
-//! SHA-1 with the SHA extensions, for up to four independent streams; the SHA-256 kernel explains
-//! the encodings.
+//! SHA-1 with the SHA extensions, for up to four independent streams. The SHA-256 kernel explains the encodings.
 
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::*;
@@ -22,8 +21,7 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha1>> {
     ]
 }
 
-/// A state or digest: words a to d with a in the highest place, and e in the highest place of a
-/// second vector.
+/// A state or digest: words a to d with a in the highest position, and e in the highest position of a second vector.
 type State = [__m128i; 2];
 
 streams!(Sha1, "sha,sse4.1,ssse3", _mm_xor_si128);
@@ -55,10 +53,10 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let one = _mm_set_epi32(0, i32::MIN, 0, 0);
     let length = _mm_set_epi32(0, 0, 0, LENGTH as i32);
     let mut abcd = [mid[0]; L];
-    // The next e is derived from the a of four steps earlier, so the whole vector is kept.
+    // The next e is derived from the value of a four steps earlier, so the whole vector is kept.
     let mut before = [mid[1]; L];
-    // No closures over vectors here: without optimisation across crates the compiler does not
-    // always inline `map`, and each call then passes through memory.
+    // No closures over vectors here: without optimisation across crates, the compiler does not always inline `map`,
+    // and each call would then pass the vectors through memory.
     let mut w = [[zero; 4]; L];
     for i in 0..L {
         w[i] = [message[i][0], _mm_or_si128(message[i][1], one), zero, length];

@@ -1,4 +1,4 @@
-//! SHA-256 with ARM's instructions for it, for up to four independent streams.
+//! SHA-256 with ARM's SHA-256 instructions, for up to four independent streams.
 
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected as has;
@@ -8,8 +8,8 @@ use crate::cpu::Tier;
 use crate::pbkdf2::Kernel;
 use crate::pbkdf2::streams::streams;
 
-/// Kernels for 1, 2 and 4 streams. Their costs are those of the SHA extensions of x86, which have the same instructions; they
-/// were not measured.
+/// Kernels for 1, 2 and 4 streams. Their costs were not measured, but copied from the SHA extensions of x86, whose
+/// instructions are equivalent.
 pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
     if !(tier.allows(Tier::Crypto) && has!("sha2")) {
         return Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
     ]
 }
 
-/// A state or digest: words a to d and e to h, the first of each in the lowest lane.
+/// A state or digest: words a to d and e to h, the first word of each vector in the lowest lane.
 type State = [uint32x4_t; 2];
 
 streams!(Sha256, "sha2", veorq_u32);
@@ -29,7 +29,7 @@ streams!(Sha256, "sha2", veorq_u32);
 #[inline]
 #[target_feature(enable = "sha2")]
 fn load(words: &[u32; 8]) -> State {
-    // SAFETY: eight words are two vectors.
+    // SAFETY: eight words fill two vectors.
     unsafe { [vld1q_u32(words.as_ptr()), vld1q_u32(words.as_ptr().add(4))] }
 }
 

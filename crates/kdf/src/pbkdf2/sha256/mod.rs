@@ -50,13 +50,13 @@ impl Chain<8> for Sha256 {
     const BLOCK: usize = 64;
 
     fn absorb(block: &[u32; 16]) -> [u32; 8] {
-        // SAFETY: plain words need no instruction set.
+        // SAFETY: single words need no special instructions.
         unsafe { compress(&START, *block) }
     }
 
     #[inline(always)]
     unsafe fn finish<V: Lanes<Word = u32>>(mid: &[V; 8], digest: &[V; 8]) -> [V; 8] {
-        // SAFETY: the caller vouches for the instruction set.
+        // SAFETY: the caller guarantees the instruction set.
         unsafe {
             let [a, b, c, d, e, f, g, h] = *digest;
             let zero = V::splat(0);
@@ -79,7 +79,7 @@ impl Chain<8> for Sha256 {
     }
 }
 
-/// Rotations of the sums over e and over a in a step.
+/// Rotations in the sum over e and in the sum over a of a step.
 const SUM_1: [u32; 3] = [6, 11, 25];
 const SUM_0: [u32; 3] = [2, 13, 22];
 
@@ -89,11 +89,11 @@ const SUM_0: [u32; 3] = [2, 13, 22];
 /// As for the methods of `V`.
 #[inline(always)]
 unsafe fn compress<V: Lanes<Word = u32>>(state: &[V; 8], mut w: [V; 16]) -> [V; 8] {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
         steps!(first w, 0, a b c d e f g h);
-        // Kept out of the loop, so that the compiler sees which words are constant padding.
+        // Kept out of the loop, so that the compiler knows which words are constant padding.
         expand(&mut w);
         steps!(first w, 16, a b c d e f g h);
         for round in (32..ROUNDS.len()).step_by(16) {
@@ -111,7 +111,7 @@ unsafe fn compress<V: Lanes<Word = u32>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
 /// As for the methods of `V`.
 #[inline(always)]
 unsafe fn expand<V: Lanes<Word = u32>>(w: &mut [V; 16]) {
-    // SAFETY: the caller vouches for the instruction set.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         for i in 0..16 {
             let (x, y) = (w[(i + 1) % 16], w[(i + 14) % 16]);

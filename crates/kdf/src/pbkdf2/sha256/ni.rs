@@ -1,8 +1,8 @@
 //! SHA-256 with the SHA extensions, for up to four independent streams.
 //!
-//! No vector here is wider than 128 bits: the extensions have only legacy SSE encodings, which are
-//! slow while upper halves of wider registers are in use. The compiler clears those halves before
-//! it calls these functions.
+//! No vector in this module is wider than 128 bits: the extensions have only legacy SSE encodings, which are slow
+//! while the upper halves of wider registers are in use. The compiler clears those halves before it calls these
+//! functions.
 
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::*;
@@ -25,15 +25,15 @@ pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha256>> {
     ]
 }
 
-/// A state in the instructions' form: words a, b, e, f and c, d, g, h, the first in the highest
-/// place.
+/// A state in the instructions' form: words a, b, e, f and c, d, g, h, the first word of each in the highest
+/// position.
 #[derive(Clone, Copy)]
 struct Packed {
     abef: __m128i,
     cdgh: __m128i,
 }
 
-/// A state or digest, word a lowest.
+/// A state or digest, with word a in the lowest position.
 type State = [__m128i; 2];
 
 streams!(Sha256, "sha,sse4.1,ssse3", _mm_xor_si128);
@@ -41,7 +41,7 @@ streams!(Sha256, "sha,sse4.1,ssse3", _mm_xor_si128);
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn load(words: &[u32; 8]) -> State {
-    // SAFETY: eight words are two unaligned vectors.
+    // SAFETY: eight words fill two unaligned vectors.
     unsafe {
         [_mm_loadu_si128(words.as_ptr().cast()), _mm_loadu_si128(words.as_ptr().add(4).cast())]
     }
@@ -57,7 +57,7 @@ fn store(vectors: State, words: &mut [u32; 8]) {
     }
 }
 
-/// Converts a digest's order to the instructions' order.
+/// Converts the word order of a digest to that of the instructions.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn pack([abcd, efgh]: State) -> Packed {
@@ -66,7 +66,7 @@ fn pack([abcd, efgh]: State) -> Packed {
     Packed { abef: _mm_alignr_epi8::<8>(cdab, hgfe), cdgh: _mm_blend_epi16::<0xf0>(hgfe, cdab) }
 }
 
-/// Converts the instructions' order to a digest's order.
+/// Converts the word order of the instructions to that of a digest.
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn unpack(state: Packed) -> State {
@@ -97,7 +97,7 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
                 if $group >= 4 {
                     let (w0, w1) = (w[i][$group % 4], w[i][($group + 1) % 4]);
                     let (w2, w3) = (w[i][($group + 2) % 4], w[i][($group + 3) % 4]);
-                    // If both are padding, w0 with the sigma of the next word is w0 itself.
+                    // If both are padding, w0 plus the sigma of the next word equals w0.
                     let start = if $group == 6 { one } else { _mm_sha256msg1_epu32(w0, w1) };
                     let sum = _mm_add_epi32(start, _mm_alignr_epi8::<4>(w3, w2));
                     w[i][$group % 4] = _mm_sha256msg2_epu32(sum, w3);

@@ -1,4 +1,4 @@
-//! SHA-512 with ARM's instructions for it (Armv8.2), for up to two independent streams.
+//! SHA-512 with ARM's SHA-512 instructions (Armv8.2), for up to two independent streams.
 
 use std::arch::aarch64::*;
 use std::arch::is_aarch64_feature_detected as has;
@@ -8,7 +8,7 @@ use crate::cpu::Tier;
 use crate::pbkdf2::Kernel;
 use crate::pbkdf2::streams::streams;
 
-/// Kernels for 1 and 2 streams. Costs are estimates from the steps that wait for one another; they were not measured.
+/// Kernels for 1 and 2 streams. The costs were not measured, but estimated from the number of dependent steps.
 pub(super) fn kernels(tier: Tier) -> Vec<Kernel<Sha512>> {
     if !(tier.allows(Tier::Crypto) && has!("sha3")) {
         return Vec::new();
@@ -28,7 +28,7 @@ streams!(Sha512, "sha3", veorq_u64);
 #[target_feature(enable = "sha3")]
 fn load(words: &[u64; 8]) -> State {
     let at = words.as_ptr();
-    // SAFETY: eight words are four vectors.
+    // SAFETY: eight words fill four vectors.
     unsafe { [vld1q_u64(at), vld1q_u64(at.add(2)), vld1q_u64(at.add(4)), vld1q_u64(at.add(6))] }
 }
 
@@ -53,8 +53,8 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
         w[i][..4].copy_from_slice(&message[i]);
         w[i][4..].copy_from_slice(&padding);
     }
-    // Two rounds per pair of words. The variables rotate by renaming: the pairs of state are, from the first, those at
-    // a to d.
+    // Two rounds per pair of words. The variables rotate by renaming: the first pair of the state is at `$a`, the
+    // second at `$b`, and so on.
     macro_rules! rounds {
         ($group:expr, $($pair:literal: $a:literal $b:literal $c:literal $d:literal),+) => { $(
             // SAFETY: there are 40 pairs of constants.

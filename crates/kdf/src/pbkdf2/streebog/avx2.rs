@@ -1,8 +1,9 @@
-//! Streebog-512 on AVX2 without tables of bytes: 16 bytes per shuffle, and the states of key schedule and block in the
-//! same registers.
+//! Streebog-512 on AVX2 without byte tables: 16 bytes per shuffle, with the states of the key schedule and of the
+//! block in the same registers.
 //!
-//! Both have the same products, so they alternate byte by byte: the key has the low bytes of the 16-bit elements, the block
-//! the high ones. Half a register is a word of each, and one shuffle multiplies all of it by an element of the matrix.
+//! Both are multiplied by the same matrix, so they alternate byte by byte: the key uses the low bytes of the 16-bit
+//! elements, the block the high bytes. Half a register contains a word of each, and one shuffle multiplies all of its
+//! bytes by an element of the matrix.
 
 #[cfg(test)]
 mod tests;
@@ -16,14 +17,14 @@ use super::{LENGTHS, Mid, PADDING, SCHEDULE, Streebog, sigma};
 use crate::pbkdf2::wide::State;
 use crate::pbkdf2::{Blocks, Kernel, Keys};
 
-/// Key and block, or one of them and zeros: words `i` and `i + 4` in register `i`.
+/// Key and block, or one of the two and zeros: words `i` and `i + 4` in register `i`.
 type Pair = [__m256i; 4];
 
 pub(super) fn kernel() -> Kernel<Streebog> {
     Kernel { name: "avx2-x1", lanes: 1, cost: 2440, run: iterate }
 }
 
-/// A state known in advance, in the low bytes.
+/// A constant state, in the low bytes.
 type Known = [Halves; 4];
 
 const fn known(state: &State) -> Known {
@@ -71,7 +72,7 @@ unsafe fn iterate(keys: &Keys<Streebog>, blocks: Blocks<'_, Streebog>, iteration
     }
 }
 
-/// The round keys of the first compression, in the high bytes; `h` goes into the last one.
+/// The round keys of the first compression, in the high bytes; `h` is added to the last one.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn schedule(mid: &Mid) -> [Pair; SCHEDULE] {
@@ -104,8 +105,8 @@ fn compress(h: Pair, key: Pair, message: Pair) -> Pair {
     xor(xor(down(both), low(both)), xor(h, message))
 }
 
-/// The number of rounds is hidden from the compiler, so that they stay a loop: unrolled, they exceed the cache of
-/// decoded instructions, which costs a tenth of the time.
+/// The number of rounds is hidden from the compiler, so that it does not unroll the loop: the unrolled rounds exceed
+/// the cache of decoded instructions, which costs 10 % of the time.
 #[inline(always)]
 fn rolled<T>(rounds: &[T]) -> &[T] {
     black_box(rounds)
@@ -115,7 +116,7 @@ fn rolled<T>(rounds: &[T]) -> &[T] {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn lps(x: Pair) -> Pair {
-    // Byte `k` of the results, in two summands: one in either half.
+    // Byte `k` of the results, as two summands, one in each half.
     let mut sums = [_mm256_setzero_si256(); 8];
     for (x, products) in x.into_iter().zip(&pi::PRODUCTS) {
         let [t, u] = indices(x);
@@ -124,7 +125,8 @@ fn lps(x: Pair) -> Pair {
             *sum = _mm256_xor_si256(*sum, _mm256_shuffle_epi8(halves(of_u), u));
         }
     }
-    // The transposition: each level takes a bit of `k` into the elements and one of the word's number out of them.
+    // The transposition: each level moves one bit of `k` into the element index, and one bit of the word index out of
+    // it.
     let [a, b, c, d, e, f, g, h] = sums;
     let [a, b, c, d] = [(a, e), (b, f), (c, g), (d, h)].map(|(a, b)| {
         let (low, high) = unpack(a, b);
@@ -136,7 +138,7 @@ fn lps(x: Pair) -> Pair {
     [a, b, c, d]
 }
 
-/// The indices t and u of every byte; see [`pi`].
+/// The indices t and u for every byte; see [`pi`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn indices(x: __m256i) -> [__m256i; 2] {
@@ -149,7 +151,7 @@ fn indices(x: __m256i) -> [__m256i; 2] {
     [_mm256_xor_si256(ratio, alone), reduce(product)]
 }
 
-/// Reduces sums below 30 modulo 15, and 30 to 15; those from 0x90 on keep the top bit.
+/// Reduces sums modulo 15: sums below 30 to their remainder, and 30 to 15. Sums from 0x90 on keep the top bit.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn reduce(x: __m256i) -> __m256i {
@@ -167,7 +169,7 @@ fn split(x: __m256i) -> [__m256i; 2] {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn look_up(table: &Table, x: __m256i) -> __m256i {
-    // SAFETY: sixteen bytes are one unaligned vector.
+    // SAFETY: sixteen bytes fill one unaligned vector.
     let table = unsafe { _mm_loadu_si128(table.as_ptr().cast()) };
     _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), x)
 }
@@ -175,7 +177,7 @@ fn look_up(table: &Table, x: __m256i) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn halves(halves: &Halves) -> __m256i {
-    // SAFETY: two times sixteen bytes are one unaligned vector.
+    // SAFETY: two times sixteen bytes fill one unaligned vector.
     unsafe { _mm256_loadu_si256(halves.0.as_ptr().cast()) }
 }
 
@@ -218,7 +220,7 @@ fn down(x: Pair) -> Pair {
     x.map(|x| _mm256_srli_epi16::<8>(x))
 }
 
-/// A linear map on every byte.
+/// Applies a linear map to every byte.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn change(map: &[Table; 2], x: __m256i) -> __m256i {
@@ -226,11 +228,11 @@ fn change(map: &[Table; 2], x: __m256i) -> __m256i {
     _mm256_xor_si256(look_up(&map[0], low), look_up(&map[1], high))
 }
 
-/// A state, represented in the low bytes.
+/// A state, converted to the representation, in the low bytes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(state: &State) -> Pair {
-    // SAFETY: a state is two unaligned vectors.
+    // SAFETY: a state fills two unaligned vectors.
     let [a, b] = [0, 4].map(|i| unsafe { _mm256_loadu_si256(state.as_ptr().add(i).cast()) });
     let (a, b) = exchange(change(&pi::INTO, a), change(&pi::INTO, b));
     let zero = _mm256_setzero_si256();

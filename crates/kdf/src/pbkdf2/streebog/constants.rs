@@ -1,4 +1,4 @@
-//! The constants of Streebog, for blocks that are read as little-endian words.
+//! The constants of Streebog, for blocks read as little-endian words.
 
 /// The byte substitution pi (RFC 6986, section 6.2).
 #[rustfmt::skip]
@@ -43,7 +43,7 @@ pub(super) const ROWS: [u64; 64] = [
     0xd804_5870_ef14_980e, 0xad08_b0e0_c328_2d1c, 0x4710_7ddd_9b50_5a38, 0x8e20_faa7_2ba0_b470,
 ];
 
-/// The contribution of byte `value` of word `j` to its image.
+/// The contribution of byte `j`, with this value, to the image of its word.
 pub(super) const fn image(j: usize, value: u8) -> u64 {
     let mut image = 0;
     let mut bit = 0;

@@ -1,5 +1,5 @@
-//! Streebog-512 with one state per register: the 64 by 64 bit matrix becomes 8 by 8 byte matrices,
-//! applied one diagonal at a time.
+//! Streebog-512 with one state per register: the 64 × 64 bit matrix is split into 8 × 8 matrices, one per pair of
+//! bytes, and applied one diagonal at a time.
 
 use std::arch::x86_64::*;
 
@@ -18,7 +18,7 @@ pub(super) fn kernels() -> Vec<Kernel<Streebog>> {
     ]
 }
 
-/// For distance `d`: word `j` maps byte `j` of a word to byte `j + d` of its image.
+/// For distance `d`: word `j` maps byte `j` of a word to byte `j + d` of the word's image.
 static DIAGONALS: [State; 8] = {
     let mut diagonals = [[0; 8]; 8];
     let mut distance = 0;
@@ -66,7 +66,7 @@ struct Layers {
 }
 
 /// # Safety
-/// The CPU must have AVX-512 F, BW and VBMI, and GFNI.
+/// The CPU must support AVX-512 F, BW and VBMI, and GFNI.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn iterate<const L: usize>(
     keys: &Keys<Streebog>,
@@ -80,7 +80,7 @@ unsafe fn iterate<const L: usize>(
     };
     let lengths = LENGTHS.map(|length| load(&length));
     let padding = [load(&PADDING); L];
-    // Streams without a block repeat the first.
+    // Streams without a block repeat the first block.
     let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
     let mut last: [State; L] = std::array::from_fn(|i| blocks.last[stream(i)]);
     let mut sum: [__m512i; L] = std::array::from_fn(|i| load(&blocks.sum[stream(i)]));
@@ -130,8 +130,8 @@ fn compress<const L: usize>(
 
 /// S, P and L.
 ///
-/// After P, word `j` of the substituted state holds byte `j` of every word. The products of a diagonal, moved
-/// up by its distance, are the same bytes of every image, and a final transposition turns them into words.
+/// After P, word `j` of the substituted state contains byte `j` of every word. The products of a diagonal, moved up
+/// by its distance, are bytes with the same index in every image. A final transposition turns them into words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 fn lps(layers: Layers, x: __m512i) -> __m512i {

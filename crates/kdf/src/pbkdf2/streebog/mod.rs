@@ -47,7 +47,7 @@ static TABLES: [[u64; 256]; 8] = {
     tables
 };
 
-/// Bits hashed after HMAC's key block, and after the digest as well, as 512-bit numbers.
+/// Number of bits hashed after HMAC's key block, and after the digest as well, as 512-bit numbers.
 const LENGTHS: [State; 2] = [[512, 0, 0, 0, 0, 0, 0, 0], [1024, 0, 0, 0, 0, 0, 0, 0]];
 /// The padding of an empty last block.
 const PADDING: State = [1, 0, 0, 0, 0, 0, 0, 0];
@@ -81,7 +81,7 @@ impl Wide for Streebog {
     }
 }
 
-/// The sum of all blocks: the absorbed one, the digest, the padding.
+/// The sum of all blocks: the absorbed block, the digest, and the padding.
 #[inline(always)]
 fn sigma(mid: &Mid, digest: &State) -> State {
     let mut sum = [0; 8];
@@ -126,8 +126,8 @@ fn xor(a: &State, b: &State) -> State {
     std::array::from_fn(|i| a[i] ^ b[i])
 }
 
-/// S, P and L, and X with the next key, where the sums begin: word `i` of the result derives from byte `i` of every word.
-/// Each sum has a name, so that it stays in a register.
+/// S, P and L, then X with the next key, which is the initial value of the sums: word `i` of the result is derived
+/// from byte `i` of every word. Each sum is a separate variable, so that it stays in a register.
 #[inline(always)]
 fn lps(x: &State, key: &State) -> State {
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *key;

@@ -1,4 +1,4 @@
-//! Pi and the matrix after it by 4-bit look-ups: the decomposition of Biryukov, Perrin and Udovenko, in logarithms.
+//! Pi and the matrix after it as 4-bit look-ups: the decomposition by Biryukov, Perrin and Udovenko, in logarithms.
 //!
 //! "Reverse-Engineering the S-Box of Streebog, Kuznyechik and STRIBOBr1" (EUROCRYPT 2016) finds linear maps alpha and omega
 //! and 4-bit functions such that, with (l, r) the nibbles of alpha(x) and products in GF(2^4) mod x^4 + x^3 + 1,
@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Products become sums of logarithms modulo 15: t that of l / r, and u that of r phi(m). Pi(x), and thus each of its
-//! products by the matrix, is a function of t plus one of u. A state byte is represented as alpha(x) throughout, so the
-//! tables of these functions absorb all linear maps. Look-ups return zero for indices with the top bit set; the cases
-//! of zero use such indices.
+//! products with the matrix, is a function of t plus a function of u. A state byte is represented as alpha(x)
+//! throughout, so the tables of these functions absorb all linear maps. Look-ups return zero for indices with the top
+//! bit set, and cases in which a value is zero use such indices.
 
 use super::constants::{PI, image};
 use crate::pbkdf2::wide::State;
@@ -19,7 +19,7 @@ use crate::pbkdf2::wide::State;
 /// A function of a nibble.
 pub(super) type Table = [u8; 16];
 
-/// Rows of alpha, for the top bit of the result first.
+/// The rows of alpha, starting with the row for the top bit of the result.
 const ALPHA: [u8; 8] = [0x08, 0x41, 0x43, 0xef, 0x8a, 0x44, 0x1a, 0x20];
 const NU_1: Table = [7, 6, 12, 9, 0, 15, 8, 1, 4, 5, 11, 14, 13, 2, 3, 10];
 const PHI: Table = [11, 2, 11, 8, 12, 4, 1, 12, 6, 3, 5, 8, 14, 3, 6, 11];
@@ -75,7 +75,7 @@ const ALPHA_INVERSE: [u8; 256] = {
 /// Tables that convert a byte into the representation: the XOR of one look-up by the low nibble and one by the high
 /// nibble.
 pub(super) static INTO: [Table; 2] = nibbles(&ALPHA_MAP);
-/// Tables that convert it back, in the same way.
+/// Tables that convert the representation back, in the same way.
 pub(super) static OUT: [Table; 2] = nibbles(&ALPHA_INVERSE);
 
 const fn nibbles(map: &[u8; 256]) -> [Table; 2] {
@@ -101,7 +101,7 @@ pub(super) const fn into(state: &State) -> State {
     words
 }
 
-/// 0x80 + log l. Modulo 256, sums with [`RIGHT`] are t + 15; from 0x90 on if l or r is zero.
+/// 0x80 + log l. Modulo 256, the sum with [`RIGHT`] is t + 15; it is at least 0x90 if l or r is zero.
 pub(super) static LEFT: Table = {
     let mut table = [0x20; 16];
     let mut x = 1;
@@ -112,7 +112,7 @@ pub(super) static LEFT: Table = {
     table
 };
 
-/// [`LOG_R`] - log r, with the top bit; if r is zero, [`LOG_R`] - 30, without it.
+/// [`LOG_R`] - log r, with the top bit set. If r is zero: [`LOG_R`] - 30, with the top bit clear.
 pub(super) static RIGHT: Table = {
     let mut table = [RIGHT_OF_ZERO; 16];
     let mut x = 1;
@@ -166,7 +166,8 @@ const OF_T: Table = {
     table
 };
 
-/// By l and [`RIGHT`], if r is zero: the correction that turns the reduced sum into the t with the same m.
+/// Indexed by l and [`RIGHT`], if r is zero: the correction that turns the reduced sum into the value of t with the
+/// same m.
 pub(super) static ALONE: Table = {
     let mut table = [0; 16];
     let mut l = 1;

@@ -1,5 +1,5 @@
-//! Whirlpool on AVX2: the substitution by its mini-boxes, 16 bytes per shuffle, and the states of
-//! key schedule and block in the two halves of the same registers.
+//! Whirlpool on AVX2: the substitution by its mini-boxes, 16 bytes per shuffle, with the states of the key schedule
+//! and of the block in the two halves of the same registers.
 //!
 //! A state is stored by columns, two per half: the cyclic shift of a column then stays within its eight bytes,
 //! and a row's diffusion uses whole columns from other registers.
@@ -10,14 +10,14 @@ use super::{E, INVERSE, PADDING, R, ROUNDS, Whirlpool, multiply};
 use crate::pbkdf2::wide::State;
 use crate::pbkdf2::{Blocks, Kernel, Keys};
 
-/// A state by columns, two to a register.
+/// A state by columns, two per register.
 type Columns = [__m128i; 4];
 
 pub(super) fn kernel() -> Kernel<Whirlpool> {
     Kernel { name: "avx2-x1", lanes: 1, cost: 530, run: iterate }
 }
 
-/// The contribution of the high (`shift` 4) or low (0) half of a substituted byte to its multiple.
+/// The contribution of the high (`shift` 4) or low (0) half of a substituted byte to the byte's multiple.
 const fn times(table: [u8; 16], shift: u32, coefficient: u8) -> [u8; 16] {
     let mut products = [0; 16];
     let mut i = 0;
@@ -28,7 +28,7 @@ const fn times(table: [u8; 16], shift: u32, coefficient: u8) -> [u8; 16] {
     products
 }
 
-/// The halves of a substituted byte times 1, 2, 4 and 8.
+/// The halves of a substituted byte, multiplied by 1, 2, 4 and 8.
 const PRODUCTS: [[[u8; 16]; 2]; 4] = [
     [times(E, 4, 1), times(INVERSE, 0, 1)],
     [times(E, 4, 2), times(INVERSE, 0, 2)],
@@ -100,7 +100,7 @@ unsafe fn iterate(keys: &Keys<Whirlpool>, blocks: Blocks<'_, Whirlpool>, iterati
 #[target_feature(enable = "avx2")]
 fn compress(layers: &Layers, state: Columns, message: Columns) -> Columns {
     let fed = xor(state, message);
-    // The key schedule in the low halves, the block in the high ones.
+    // The key schedule is in the low halves, the block in the high halves.
     let mut both: [__m256i; 4] = std::array::from_fn(|i| _mm256_set_m128i(fed[i], state[i]));
     for constants in &CONSTANTS {
         both = round(layers, both);
@@ -115,7 +115,7 @@ fn compress(layers: &Layers, state: Columns, message: Columns) -> Columns {
     xor(fed, both.map(|both| _mm256_extracti128_si256::<1>(both)))
 }
 
-/// Substitution, cyclic shifts, diffusion of the rows.
+/// Substitution, cyclic shifts and diffusion of the rows.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn round(layers: &Layers, state: [__m256i; 4]) -> [__m256i; 4] {
@@ -136,12 +136,12 @@ fn round(layers: &Layers, state: [__m256i; 4]) -> [__m256i; 4] {
         }
     }
     let [one, two, four, eight] = x;
-    // The columns shifted left by one: those at odd distances.
+    // The columns shifted left by one, for the odd distances.
     let odd = |x: [__m256i; 4]| -> [__m256i; 4] {
         std::array::from_fn(|i| _mm256_alignr_epi8::<8>(x[i], x[(i + 3) % 4]))
     };
     let (odd_one, odd_four, odd_eight) = (odd(one), odd(four), odd(eight));
-    // The coefficient is 1 at distance 0 and at all odd ones.
+    // The coefficient is 1 at distance 0 and at all odd distances.
     let all = xor2(xor2(odd_one[0], odd_one[1]), xor2(odd_one[2], odd_one[3]));
     std::array::from_fn(|i| {
         let of = |x: &[__m256i; 4], distance: usize| x[(i + 4 - distance / 2) % 4];
@@ -163,7 +163,7 @@ fn xor(a: Columns, b: Columns) -> Columns {
     std::array::from_fn(|i| _mm_xor_si128(a[i], b[i]))
 }
 
-/// The same bytes in both halves.
+/// The same bytes in both halves of a register.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn twice(bytes: [u8; 16]) -> __m256i {

@@ -1,5 +1,4 @@
-//! Whirlpool with one state per register: the circulant diffusion takes one multiplication per
-//! distance.
+//! Whirlpool with one state per register: the circulant diffusion needs one multiplication per distance.
 
 use std::arch::x86_64::*;
 
@@ -70,7 +69,7 @@ unsafe fn iterate<const L: usize>(
     };
     let (inner, outer) = (load(&keys.inner), load(&keys.outer));
     let padding = [load(&PADDING); L];
-    // Streams without a block repeat the first.
+    // Streams without a block repeat the first block.
     let stream = |i: usize| if i < blocks.last.len() { i } else { 0 };
     let mut last: [__m512i; L] = std::array::from_fn(|i| load(&blocks.last[stream(i)]));
     let mut sum: [__m512i; L] = std::array::from_fn(|i| load(&blocks.sum[stream(i)]));
