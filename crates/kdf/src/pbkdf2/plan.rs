@@ -2,7 +2,8 @@
 
 use super::{Hash, Kernel};
 
-/// While more blocks than this remain, they are assigned to the kernel with the lowest cost per block, without a search.
+/// While more blocks than this remain, they are assigned to the kernel with the lowest cost per block, without a
+/// search.
 const SEARCHED: usize = 64;
 
 /// Blocks that one kernel processes in parallel.
