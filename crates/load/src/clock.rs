@@ -1,10 +1,10 @@
-//! Wall and CPU clocks as plain nanoseconds.
+//! Wall-clock time and CPU time in nanoseconds.
 
 use std::time::Instant;
 
 pub(crate) use cryptbench_os::clock::process_cpu_ns;
 
-/// Monotonic nanoseconds since the creation of the clock. A reading costs about 20 ns.
+/// Monotonic nanoseconds since the creation of the clock. A reading takes about 20 ns.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock {
     base: Instant,

@@ -24,8 +24,7 @@ pub enum LoadError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// A request moved fewer bytes than requested: the file is shorter than the extent, or the
-    /// storage is full.
+    /// A request transferred fewer bytes than requested: the file is shorter than the extent, or the storage is full.
     #[error("{operation} at offset {offset} transferred {got} of {wanted} bytes; {}", short_reason(*operation))]
     Short {
         /// The operation that fell short.
@@ -37,7 +36,7 @@ pub enum LoadError {
         /// Bytes that were moved.
         got: u32,
     },
-    /// Flushing written data to the device failed.
+    /// Written data could not be flushed to the device.
     #[error("flushing written data to the device failed")]
     Sync {
         /// The operating system's error.
@@ -80,10 +79,10 @@ pub enum LoadError {
     /// The stride is below 2.
     #[error("a stride of {stride} blocks is too small; use 2 or more, or the sequential pattern")]
     Stride {
-        /// Distance of consecutive requests in blocks.
+        /// Distance between consecutive requests in blocks.
         stride: u32,
     },
-    /// A sampled pattern requests no block, or more blocks than the extent has.
+    /// A sampled pattern has no blocks, or more blocks than the extent.
     #[error(
         "{points} points of {run} blocks do not fit into an extent of {blocks} blocks; lower the points, \
          their runs or the block size"
@@ -140,8 +139,7 @@ pub enum LoadError {
         "preconditioning writes every block in sequential order or in a permutation, once or more"
     )]
     Precondition,
-    /// A job that cannot be verified: its writes have no verify headers or are not in whole units
-    /// of the map.
+    /// A job that cannot be verified: its writes have no verify headers or are not whole units of the map.
     #[error(
         "a job that will be verified must write data with verify headers in multiples of {unit} bytes"
     )]
@@ -186,7 +184,7 @@ pub enum LoadError {
         /// Bytes allowed.
         limit: u64,
     },
-    /// The requested engine cannot be used here.
+    /// The requested engine cannot be used on this system.
     #[error("{engine} cannot be used here: {reason}")]
     Unavailable {
         /// The engine.
@@ -220,7 +218,7 @@ pub enum LoadError {
         /// First byte that differs or is missing.
         offset: u64,
     },
-    /// The folder of a set of small files is not the one that this run created; it is not touched.
+    /// The folder of a set of small files is not the folder that this run created, and is therefore left unchanged.
     #[error("{} is not the directory that this run created; it was not changed", shown(path))]
     NotOurs {
         /// The folder.

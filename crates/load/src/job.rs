@@ -1,4 +1,4 @@
-//! A workload that runs for a time or an amount of data.
+//! A workload that runs for a given time or amount of data.
 
 mod check;
 
@@ -44,7 +44,7 @@ pub enum Direction {
     Read,
     /// Only writes.
     Write,
-    /// Each request is a read with this probability; the draws come from the job's seed.
+    /// Each request is a read with this probability; the random choice depends on the job's seed.
     Mixed {
         /// Probability in percent, 1 to 99.
         read_percent: u8,
@@ -79,30 +79,30 @@ impl From<Operation> for Direction {
 /// The order of offsets, in blocks of the extent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
-    /// Block after block, wrapping at the end of the extent.
+    /// Block after block, continuing at the start after the end of the extent.
     Sequential,
     /// Any block of the extent, uniformly and independently.
     Random,
-    /// Any block, the k-th most popular with a probability proportional to k^-theta. The seed
-    /// determines which blocks are popular.
+    /// Any block; the k-th most popular block has a probability proportional to k^-theta. The seed determines which
+    /// blocks are popular.
     Zipf {
         /// Exponent, above 0.
         theta: f64,
     },
-    /// Every block exactly once in a random order, then again in another order.
+    /// Every block exactly once in a random order, then again in a different order.
     Permutation,
-    /// From the last block to the first, wrapping.
+    /// From the last block to the first, then again from the last.
     Backward,
-    /// Every `stride`-th block, wrapping to the next residue at the end, so that one pass visits every
-    /// block once (iozone's stride read).
+    /// Every `stride`-th block, continuing with the next residue after the end, so that one pass visits every block
+    /// once (iozone's stride read).
     Strided {
-        /// Distance of consecutive requests in blocks, at least 2.
+        /// Distance between consecutive requests in blocks, at least 2.
         stride: u32,
     },
     /// The same block repeatedly (iozone's record rewrite).
     Same,
-    /// `run` consecutive blocks at each of `points` points spread evenly over the extent, in
-    /// ascending order, wrapping (HD Tune's curve over the I/O target).
+    /// `run` consecutive blocks at each of `points` points spread evenly over the extent, in ascending order, then
+    /// again from the start (HD Tune's curve over the I/O target).
     Sampled {
         /// Number of points.
         points: u32,
@@ -133,50 +133,48 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The first block of patterns that have a starting point.
+/// The first block, for patterns that have a starting point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// Start at a block drawn from the seed, so that short jobs cover the extent over many trials.
+    /// Start at a block derived from the seed, so that short jobs cover the extent over many trials.
     #[default]
     Seeded,
     /// Start at the first block of the pattern.
     First,
 }
 
-/// How long or how much to measure.
+/// The measured time or amount of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// For a time.
     Time {
-        /// Unmeasured lead-in, in which the queues and caches of the device reach their steady
-        /// state.
+        /// Unmeasured time before, in which the queues and caches of the device reach their steady state.
         ramp: Duration,
         /// Measured time. A request in flight at its end is still counted.
         duration: Duration,
     },
-    /// This number of bytes, rounded up to whole requests. If it is more than one pass of the
-    /// pattern, further passes follow. Measured from before the first request to the completion of
-    /// the last request or flush.
+    /// This number of bytes, rounded up to whole requests. If it is more than one pass of the pattern, further passes
+    /// follow. The time is measured from before the first request to the completion of the last request or flush.
     Bytes(u64),
 }
 
 /// When written data must be on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flush {
-    /// A write is complete when the kernel reports it.
+    /// A write is complete when the kernel reports its completion.
     #[default]
     Never,
-    /// Each write completes when it is on stable storage (`RWF_DSYNC`, like `O_DSYNC`).
+    /// Each write completes only when it is on stable storage (`RWF_DSYNC`, like `O_DSYNC`).
     EachWrite,
     /// A flush after every n writes of a thread.
     Every {
-        /// Writes between two flushes, at least 1.
+        /// Number of writes between two flushes, at least 1.
         writes: u32,
         /// Use fdatasync(2) instead of fsync(2).
         data_only: bool,
-        /// Wait for all requests of the thread before the flush, and for the flush before its next request,
-        /// like the commit of a database. Otherwise the flush is queued like a request: the next request
-        /// follows immediately, and no flush follows the last write, as with fio's `fsync=`.
+        /// Whether to wait for all requests of the thread before the flush, and for the flush before the thread's
+        /// next request, like the commit of a database. Otherwise the flush is queued like a request: the next
+        /// request follows immediately, and there is no flush after the last write, as with fio's `fsync=`.
         drained: bool,
     },
     /// One flush after the last request, within the measured time. Requires [`Amount::Bytes`].
@@ -189,16 +187,16 @@ pub enum Content {
     /// Incompressible, with verify headers.
     #[default]
     Random,
-    /// Zeros without verify headers, as `dd if=/dev/zero` writes them.
+    /// Zeros without verify headers, as written by `dd if=/dev/zero`.
     Zeros,
-    /// Compressible by this share of each 4 KiB, with verify headers.
+    /// Data with verify headers of which this share of each 4 KiB is compressible.
     Compressible {
         /// Share in percent, 1 to 99.
         percent: u8,
     },
 }
 
-/// Upper limit of the rate at which requests are submitted, over all threads of a job.
+/// Upper limit for the rate at which requests are submitted, for all threads of a job together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// Requests per second.
@@ -207,7 +205,7 @@ pub enum Rate {
     Bytes(f64),
 }
 
-/// One workload for a time or an amount of data.
+/// One workload for a given time or amount of data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// The operations of the requests.
@@ -216,13 +214,13 @@ pub struct Job {
     pub pattern: Pattern,
     /// Where the pattern starts.
     pub start: Start,
-    /// Bytes per request: a multiple of 512 and of the I/O target's data unit.
+    /// Request size in bytes: a multiple of 512 and of the I/O target's data unit.
     pub block_size: u64,
-    /// Requests in flight per thread, 1 to [`MAX_QUEUE_DEPTH`].
+    /// Number of requests in flight per thread, 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
-    /// Threads that submit requests, 1 to [`MAX_THREADS`]; they share one sequence of offsets.
+    /// Number of threads that submit requests, 1 to [`MAX_THREADS`]; they share one sequence of offsets.
     pub threads: u32,
-    /// How long or how much to measure.
+    /// The measured time or amount of data.
     pub amount: Amount,
     /// When written data must be on the device.
     pub flush: Flush,
@@ -230,19 +228,18 @@ pub struct Job {
     pub content: Content,
     /// Rate limit, if any.
     pub rate: Option<Rate>,
-    /// Number of measured requests whose offset and latency are kept: the first ones or, if the job has a number of
-    /// bytes, requests spread over all of them.
+    /// Number of measured requests whose offset and latency are recorded: the first ones or, for a job with a number
+    /// of bytes, requests distributed evenly over the job.
     pub samples: u32,
     /// Determines the offsets: jobs with the same seed, pattern, block size and extent use the same
     /// offsets in the same order, for any I/O target and engine.
     pub seed: u64,
-    /// Written into the verify headers, so that a later reader can tell which job wrote a sector.
+    /// Written into the verify headers, so that the job that wrote a sector can be identified later.
     pub generation: u64,
 }
 
 impl Job {
-    /// One second of requests of one thread, without ramp, flush, rate limit or samples. Seed and
-    /// generation are 0.
+    /// One second of requests by one thread, without ramp, flush, rate limit or samples. Seed and generation are 0.
     pub fn new(
         direction: impl Into<Direction>,
         pattern: Pattern,

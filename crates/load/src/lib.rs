@@ -1,16 +1,15 @@
-//! Drives an [`IoTarget`](cryptbench_blockdev::IoTarget) with a workload and returns latencies and counters. It
-//! does not know what is behind the target.
+//! Applies a workload to an [`IoTarget`](cryptbench_blockdev::IoTarget), and returns latencies and counters. It has
+//! no information about the storage behind the target.
 //!
-//! - A [`Profile`] is data: the workloads whose results people quote, read from TOML or from a fio job file.
-//! - A [`FileSet`] is many small files and the actions on them.
-//! - A [`Job`] is one workload for some seconds; an [`Engine`] runs it and returns a
-//!   [`Measurement`].
-//! - Written data is incompressible and marked with [verify headers](verify_sector). With them a
-//!   [reader](Acknowledged::verify) can tell lost, stale, torn and misplaced sectors apart, and can
-//!   prove that stored data is encrypted.
+//! - A [`Profile`] is data: the workloads of well-known benchmarks, read from TOML or from a fio job file.
+//! - A [`FileSet`] consists of many small files and the actions on them.
+//! - A [`Job`] is one workload for a given time or amount; an [`Engine`] executes it and returns a [`Measurement`].
+//! - Written data is incompressible and marked with [verify headers](verify_sector). With them, a
+//!   [reader](Acknowledged::verify) can distinguish lost, stale, torn and misplaced sectors, and can prove that
+//!   stored data is encrypted.
 //!
-//! Requests in flight may overlap: nothing orders them, as on real storage under a real load. It is
-//! unspecified which of two overlapping writes wins; the verify header is valid either way.
+//! Requests in flight may overlap, and are not ordered, as on real storage under a real load. It is unspecified which
+//! of two overlapping writes takes effect last; the verify header is valid in both cases.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod clock;

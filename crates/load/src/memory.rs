@@ -4,10 +4,10 @@ use cryptbench_os::machine::memory_bytes;
 
 use crate::LoadError;
 
-/// Bytes for each of `threads` threads with `depth` requests of `block` bytes.
+/// Number of bytes for `threads` threads, each with `depth` requests of `block` bytes.
 ///
-/// Jobs that write get a second buffer per request even without an inline layer: limits on memory
-/// and on locked memory must apply to all arms alike.
+/// Jobs that write get a second buffer per request even without an inline layer, so that limits on memory and on
+/// locked memory apply to all arms equally.
 pub(crate) fn buffers_len(
     block: u32,
     depth: u32,

@@ -1,8 +1,8 @@
-//! The block of each request: a pure function of seed and request number.
+//! The block of each request: a pure function of the seed and the request number.
 //!
-//! Random offsets come from SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
-//! Generators, OOPSLA 2014), whose n-th output is a hash of seed and n: threads can share one
-//! sequence, and both engines visit the same offsets.
+//! Random offsets come from SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA
+//! 2014), whose n-th output is a hash of seed and n, so that threads can share one sequence, and all engines use the
+//! same offsets.
 
 mod fill;
 mod pattern;
@@ -24,7 +24,7 @@ pub(crate) const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The `n`-th output (from 0) of SplitMix64 seeded with `seed`.
+/// The `n`-th output (counted from 0) of SplitMix64 with this seed.
 #[inline]
 pub(crate) const fn splitmix(seed: u64, n: u64) -> u64 {
     mix(seed.wrapping_add(GOLDEN.wrapping_mul(n.wrapping_add(1))))
@@ -45,12 +45,12 @@ pub(crate) struct IoRequest {
     pub(crate) len: u32,
 }
 
-/// The requests of a job, one after the other; `None` after the last.
+/// The requests of a job in order; `None` after the last.
 pub(crate) trait OffsetGenerator: Copy + Send + 'static {
     fn request(&self, index: u64) -> Option<IoRequest>;
 }
 
-/// One thread's share of a sequence: out of every `of` requests, the one with number `part`.
+/// One thread's share of a sequence: of every `of` consecutive requests, the one with index `part`.
 #[derive(Clone, Copy)]
 pub(crate) struct Share<P> {
     pub(crate) offsets: P,
@@ -66,7 +66,7 @@ impl<P: OffsetGenerator> OffsetGenerator for Share<P> {
     }
 }
 
-/// A sequence that starts with the request with number `first`.
+/// A sequence that starts at the request with number `first`.
 #[derive(Clone, Copy)]
 pub(crate) struct From<P> {
     pub(crate) offsets: P,

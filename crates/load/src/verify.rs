@@ -1,13 +1,13 @@
-//! Verifies that an I/O target contains the data that it acknowledged.
+//! Verifies that an I/O target contains the data whose writes it acknowledged.
 //!
-//! A map records each write that the storage acknowledged, with the generation of its job. A reader scans the
-//! extent and compares the verify header of every sector with the map. One generation is one state of a block:
-//! use ascending generations for jobs that must be distinguished.
+//! A map records each write that the storage acknowledged, with the generation of its job. A reader scans the extent
+//! and compares the verify header of every sector with the map. A generation identifies a state of a block, so use
+//! ascending generations for jobs that must be distinguished.
 //!
-//! The map contains generation and seed of each job. If a write was acknowledged, a sector is correct if it
-//! holds what that job wrote there. It is also correct if it holds what a later job may have written there that
-//! was stopped or failed before all its writes were acknowledged. Elsewhere, the old contents are unknown. They
-//! may be anything except a sector that one of the jobs wrote for another offset.
+//! The map contains the generation and seed of each job. If a write was acknowledged, a sector is correct if it
+//! contains the data that this job wrote there. It is also correct if it contains data from a later job that was
+//! stopped or failed before all of its writes were acknowledged. Without an acknowledged write, the old contents are
+//! unknown. They may be anything except a sector that one of the jobs wrote for another offset.
 
 mod judge;
 mod map;
@@ -24,23 +24,23 @@ cryptbench_catalog::named! {
     /// The fault of a sector whose write was acknowledged.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum Fault {
-        /// The sector is sound but holds what the last acknowledged write should have replaced: an
-        /// older state, or something that none of the jobs wrote. A second read finds the same, so that
-        /// write never arrived.
+        /// The sector is intact, but contains data that the last acknowledged write should have replaced: an older
+        /// state, or data that none of the jobs wrote. A second read returns the same data, so the write never
+        /// reached the storage.
         Lost = "lost",
-        /// The sector is sound but older than one lost write explains. It is either older than the
-        /// last write but one, or a second read found what the first one should have found.
+        /// The sector is intact, but older than a single lost write explains. Either it is older than the state
+        /// before the last write, or a second read returned the data that the first should have returned.
         Stale = "stale",
-        /// The sector is sound but belongs to another offset: a write or a read was misdirected.
+        /// The sector is intact, but belongs to another offset: a write or a read was misdirected.
         Misplaced = "misplaced",
         /// The bytes differ from those that were written.
         Damaged = "damaged",
-        /// The sector is sound, but its state differs from that of other sectors in its block that
-        /// were acknowledged together: only part of a write arrived.
+        /// The sector is intact, but its state differs from that of other sectors in the same block that were
+        /// acknowledged together: only a part of the write reached the storage.
         Torn = "torn",
-        /// All zeros: never written, or discarded.
+        /// All zeros: the sector was never written, or was discarded.
         Blank = "blank",
-        /// Foreign data, or ciphertext that was not decrypted.
+        /// Data from another source, or ciphertext that was not decrypted.
         Unmarked = "unmarked",
     }
 }
@@ -52,7 +52,7 @@ pub struct Finding {
     pub offset: u64,
     /// The fault.
     pub fault: Fault,
-    /// The last generation acknowledged there, if any.
+    /// The generation that was last acknowledged at this offset, if there is one.
     pub acknowledged: Option<u64>,
     /// The state found.
     pub found: SectorState,
@@ -61,10 +61,9 @@ pub struct Finding {
 /// The result of a verification, in sectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// Sectors in the acknowledged state, or in that of a later write in flight when its job was
-    /// stopped or failed.
+    /// Sectors in the acknowledged state, or in the state of a later write whose job was stopped or failed.
     pub valid: u64,
-    /// Sectors without an acknowledged write, unless they contain data written for another offset.
+    /// Sectors without an acknowledged write, unless they contain data that was written for another offset.
     pub unwritten: u64,
     /// [`Fault::Lost`].
     pub lost: u64,
@@ -80,12 +79,12 @@ pub struct Verification {
     pub blank: u64,
     /// [`Fault::Unmarked`].
     pub unmarked: u64,
-    /// The first few sectors with a fault, by offset.
+    /// The first faulty sectors, ordered by offset.
     pub findings: Vec<Finding>,
 }
 
 impl Verification {
-    /// Number of sectors with a fault.
+    /// Number of faulty sectors.
     pub fn faults(&self) -> u64 {
         let Self { lost, stale, misplaced, damaged, torn, blank, unmarked, .. } = self;
         lost + stale + misplaced + damaged + torn + blank + unmarked

@@ -1,6 +1,6 @@
-//! Incompressible data in which every 512-byte sector records where and when it was written.
+//! Incompressible data in which every 512-byte sector records its offset and generation.
 //!
-//! A verify header is the first 32 bytes of a sector, integers little-endian:
+//! A verify header occupies the first 32 bytes of a sector, with little-endian integers:
 //!
 //! | bytes | content |
 //! |-------|---------|
@@ -10,11 +10,11 @@
 //! | 24-27 | low half of the job's seed |
 //! | 28-31 | check word over bytes 8-27 |
 //!
-//! The rest is pseudorandom, or partly zero if a job wants compressible data. It follows from the
-//! job's seed and generation and is the same in every block of the job. Two writes of one job that
-//! race for a block therefore write the same bytes. Their ciphertexts may mix, even in modes that
-//! spread each bit over the whole data unit. The first 8 bytes of the rest are a check word over
-//! what follows, so that any changed bit of a sector is detected.
+//! The rest is pseudorandom, or partly zero if a job writes compressible data. It depends on the job's seed and
+//! generation, and is the same in every block of the job. Two concurrent writes of one job to the same block
+//! therefore write the same bytes, so that a mixture of their ciphertexts is valid even in modes that spread each bit
+//! over the whole data unit. The first 8 bytes of the rest are a check word for the bytes after it, so that any
+//! changed bit of a sector is detected.
 
 use crate::offsets::{mix, splitmix};
 
@@ -24,50 +24,50 @@ pub const SECTOR: usize = 512;
 /// Bytes of a verify header.
 pub const HEADER_LEN: usize = 32;
 
-/// First bytes of every sector that the engine writes.
+/// The first bytes of every sector that the engine writes.
 ///
-/// Storage with these bytes at the start of a sector is not encrypted. They appear at a given offset by chance
-/// with probability 2^-64.
+/// If storage contains these bytes at the start of a sector, it is not encrypted. The probability that they appear at
+/// a given offset by chance is 2^-64.
 pub const MARKER: [u8; 8] = *b"\x89cBench\n";
 
-/// Bytes of data to which the compressible share applies.
+/// Number of data bytes to which the compressible share applies.
 const COMPRESSIBLE_UNIT: usize = 4096;
 
-/// Maximum number of flipped bits with which a marker still counts as a damaged one. Random bytes are that
-/// close with a probability of 2^-48.
+/// Maximum number of flipped bits for a marker to count as damaged. Random bytes are this similar with a probability
+/// of 2^-48.
 const MARKER_FLIPS: u32 = 3;
 
 /// The state of a sector that was read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectorState {
-    /// A verify header for exactly this offset. After a lost write, its generation is older than expected.
+    /// The verify header belongs to this offset. After a lost write, its generation is older than expected.
     Valid {
         /// The job that wrote it.
         generation: u64,
-        /// Low half of that job's seed.
+        /// Low half of the writing job's seed.
         seed: u32,
     },
-    /// A sound verify header of another offset: a misdirected write or read.
+    /// An intact verify header for another offset, after a misdirected write or read.
     Misplaced {
-        /// The offset for which it was written, in bytes from the start of the I/O target.
+        /// The offset for which the sector was written, in bytes from the start of the I/O target.
         offset: u64,
         /// The job that wrote it.
         generation: u64,
-        /// Low half of that job's seed.
+        /// Low half of the writing job's seed.
         seed: u32,
     },
-    /// A torn or corrupted sector: nearly the marker, a verify header whose check word fails, or a
-    /// sound verify header whose data has changed.
+    /// A torn or corrupted sector: an almost correct marker, a verify header with a wrong check word, or an intact
+    /// verify header whose data has changed.
     Damaged,
-    /// All zeros: never written, or discarded.
+    /// All zeros: the sector was never written, or was discarded.
     Blank,
-    /// No marker: foreign data, or ciphertext that was not decrypted.
+    /// No marker: data from another source, or ciphertext that was not decrypted.
     Unmarked,
 }
 
-/// Examines a sector read from `offset` bytes after the start of the I/O target. It must have at
-/// least [`HEADER_LEN`] bytes, otherwise the result is [`SectorState::Unmarked`]. If it is shorter
-/// than a [`SECTOR`], only the verify header is examined.
+/// Examines a sector read from `offset` bytes after the start of the I/O target. If it has fewer than [`HEADER_LEN`]
+/// bytes, the result is [`SectorState::Unmarked`]. If it is shorter than a [`SECTOR`], only the verify header is
+/// examined.
 pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
     let Some(header) = sector.first_chunk::<HEADER_LEN>() else {
         return SectorState::Unmarked;
@@ -106,11 +106,10 @@ impl HeaderWriter {
         Self { generation, seed, key: key(generation, seed) }
     }
 
-    /// Writes the verify header of every whole sector of `data`, which goes to `offset`.
+    /// Writes the verify header of every whole sector of `data`, which will be written at `offset`.
     #[inline]
     pub(crate) fn write_headers(&self, data: &mut [u8], offset: u64) {
-        // Composed in registers and stored in one go: this costs no more than a cache line per
-        // sector.
+        // The header is composed in registers and stored at once, so that it costs only one cache line per sector.
         let [marker, generation] = [u64::from_le_bytes(MARKER), self.generation];
         let mut place = offset;
         for sector in data.chunks_exact_mut(SECTOR) {
@@ -122,7 +121,7 @@ impl HeaderWriter {
     }
 }
 
-/// Seed of the bytes that a job writes, except for the verify headers.
+/// Seed of the bytes that a job writes, apart from the verify headers.
 pub(crate) fn body_seed(generation: u64, seed: u64) -> u64 {
     mix(mix(generation ^ 0x626f_6479) ^ seed)
 }
@@ -136,7 +135,7 @@ fn check(key: u64, offset: u64) -> u32 {
     mix(key ^ offset) as u32
 }
 
-/// Fills `data` with the bytes of SplitMix64 seeded with `seed`: incompressible and repeatable.
+/// Fills `data` with the output of SplitMix64 with this seed: incompressible and reproducible.
 pub(crate) fn fill_random(data: &mut [u8], seed: u64) {
     for (n, chunk) in data.chunks_mut(8).enumerate() {
         let word = splitmix(seed, n as u64).to_le_bytes();
@@ -144,8 +143,8 @@ pub(crate) fn fill_random(data: &mut [u8], seed: u64) {
     }
 }
 
-/// Fills data that will get verify headers: random except for zeros in the last `zeros` percent of
-/// each 4 KiB, with a check word in each whole sector.
+/// Fills data to which verify headers will be added: random except for zeros in the last `zeros` percent of each 4
+/// KiB, with a check word in each whole sector.
 pub(crate) fn fill_bodies(data: &mut [u8], seed: u64, zeros: u8) {
     fill_random(data, seed);
     if zeros > 0 {
@@ -160,8 +159,7 @@ pub(crate) fn fill_bodies(data: &mut [u8], seed: u64, zeros: u8) {
     }
 }
 
-/// A hash that changes with any single word: for a given state, each step is a bijection of the
-/// word.
+/// A hash that changes if any single word changes, because each step is a bijection of the word for a given state.
 fn body_check(body: &[u8]) -> u64 {
     let (words, _) = body.as_chunks::<8>();
     let step = |h: u64, word: &[u8; 8]| {

@@ -1,23 +1,21 @@
-//! The measured window: which completions count, and their sum.
+//! The measured window: which completions count, and their totals.
 //!
-//! The window opens at the first completion after the ramp and closes at the first completion at or
-//! after the planned duration. It counts the completions after the opening one, up to and including
-//! the closing one. Unlike a count with a fixed end, one that begins and ends with a completion has
-//! no bias for few large requests. By Wald's identity the request in flight at the deadline must be
-//! counted, because long requests are more likely to be in flight then. This also keeps a stall at
-//! the end of a trial from being lost.
+//! The window opens at the first completion after the ramp and closes at the first completion at or after the planned
+//! duration. All completions after the opening one are counted, up to and including the closing one. A count that
+//! begins and ends with a completion has no bias for small numbers of large requests, unlike a count with a fixed
+//! end. By Wald's identity, the request in flight at the deadline must be counted, because long requests are more
+//! likely to be in flight at that time. This also ensures that a stall at the end of a trial is included.
 //!
-//! Requests in flight together often complete together. The renewals of that argument are then
-//! whole cycles of the queue instead of single completions. If one thread sees all completions, the
-//! window therefore closes at the first completion at or after the planned duration that makes the
-//! count a multiple of the queue depth. This is correct even for a trial shorter than a cycle.
+//! Requests that are in flight together often complete together. The argument above then applies to whole cycles of
+//! the queue instead of individual completions. If one thread sees all completions, the window therefore closes at
+//! the first completion at or after the planned duration that makes the count a multiple of the queue depth. This is
+//! correct even for a trial shorter than a cycle.
 //!
-//! The window of a slice opens at the completion that ends the first queue's worth of requests,
-//! which replaces the ramp. It closes in the same way at the planned end, but only after two
-//! queues' worth.
+//! The window of a slice opens when as many requests as the queue depth have completed, which replaces the ramp. It
+//! closes at the planned end in the same way, but only after twice as many requests have been counted.
 //!
-//! A job with an amount of bytes has no window: measurement starts before its first request, and
-//! all requests count.
+//! A job with an amount of bytes has no window: the measurement starts before its first request, and all requests
+//! count.
 
 mod measurement;
 mod tally;
@@ -32,17 +30,17 @@ use crate::{Amount, Flush, Job, Operation};
 
 const UNSET: u64 = u64::MAX;
 
-/// Nanoseconds, bounded so that sums do not overflow.
+/// Nanoseconds, limited so that sums do not overflow.
 fn ns(d: Duration) -> u64 {
     u64::try_from(d.as_nanos()).unwrap_or(UNSET / 4).min(UNSET / 4)
 }
 
-/// Opens and closes the window, for any number of threads. Times are nanoseconds of one clock.
+/// Opens and closes the window, for any number of threads. All times are nanoseconds of the same clock.
 pub(crate) struct Gate {
     ramp: u64,
-    /// Measured from the opening of the window; for a slice, from its beginning.
+    /// Measured from the opening of the window or, for a slice, from the start of the slice.
     duration: u64,
-    /// Completions of a slice up to the one that opens its window; 0 for a job with a ramp.
+    /// Number of completions of a slice up to the one that opens its window; 0 for a job with a ramp.
     lead: u64,
     /// Completions before the window opened.
     seen: AtomicU64,
@@ -69,21 +67,21 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// For a slice of `duration` of a job run by `threads` threads.
+    /// A gate for a slice of `duration` of a job, executed by `threads` threads.
     pub(crate) fn of_slice(job: &Job, threads: u32, duration: Duration) -> Self {
         let depth = u64::from(job.queue_depth);
         Self {
             ramp: 0,
             duration: ns(duration),
             lead: depth * u64::from(job.threads),
-            // Threads with one request each count few completions.
+            // Threads with one request each count only a few completions.
             least: if threads == job.threads { 2 * depth } else { 2 },
             whole: false,
             ..Self::new(job, threads)
         }
     }
 
-    /// For a job run by `threads` threads.
+    /// A gate for a job executed by `threads` threads.
     pub(crate) fn new(job: &Job, threads: u32) -> Self {
         let unset = || AtomicU64::new(UNSET);
         let (ramp, duration, whole) = match job.amount {
@@ -114,7 +112,7 @@ impl Gate {
         }
     }
 
-    /// Starts the ramp or the slice. Without either, opens the window immediately.
+    /// Starts the ramp or the slice. If there is neither, opens the window immediately.
     pub(crate) fn begin(&self, now: u64) {
         if self.lead > 0 {
             self.due.store(now + self.duration, Relaxed);
@@ -124,7 +122,7 @@ impl Gate {
         self.ramp_end.store(now + self.ramp, Relaxed);
     }
 
-    /// Opens the window at `now`, or returns when it was opened.
+    /// Opens the window at `now`; if it is already open, returns the time at which it was opened.
     fn open(&self, now: u64) -> Option<u64> {
         if let Err(other) = self.opened.compare_exchange(UNSET, now, Relaxed, Relaxed) {
             return Some(other);
@@ -159,9 +157,9 @@ impl Gate {
         self.opened.load(Relaxed) != UNSET && !self.is_closed()
     }
 
-    /// Opens or closes the window when it is due although no request completes. True if it closed.
+    /// Opens or closes the window at the due time even if no request completes. Returns true if it closed the window.
     ///
-    /// Does nothing while any thread has a request in flight: that request must be counted, and its
+    /// Does nothing while any thread has a request in flight, because that request must be counted, and its
     /// completion opens or closes the window.
     fn expire(&self, now: u64) -> bool {
         if self.whole || now < self.ramp_end.load(Relaxed) || self.active.load(Relaxed) > 0 {
@@ -179,8 +177,7 @@ impl Gate {
         true
     }
 
-    /// Records that a thread has completed all its requests. True for the last one if it must
-    /// flush.
+    /// Records that a thread has completed all of its requests. Returns true for the last thread if that must flush.
     fn leave(&self) -> bool {
         if !self.whole || self.busy.fetch_sub(1, Relaxed) != 1 {
             return false;
@@ -191,14 +188,14 @@ impl Gate {
         self.flush_at_end
     }
 
-    /// Records the end of a whole job: its last request, or the flush that ends it.
+    /// Records the end of a job without a window: its last request, or the flush that ends it.
     fn finish(&self) {
         self.cpu_closed.store(process_cpu_ns(), Relaxed);
         self.complete.store(true, Relaxed);
     }
 
-    /// Whether a completion at `done` counts for a thread that has counted `so_far`. Opens or
-    /// closes the window when it is due.
+    /// Whether a completion at `done` counts for a thread that has counted `so_far`. Opens or closes the window if
+    /// that is due.
     #[inline]
     fn counts(&self, done: u64, so_far: u64) -> bool {
         if self.whole {
@@ -237,24 +234,24 @@ impl Gate {
                 Err(other) => closed = other,
             }
         }
-        // With several threads, a completion before the closing one may be reported after it. With
-        // one thread, the cycle is full.
+        // With several threads, a completion that preceded the closing one may be reported after it. With one thread,
+        // the cycle is already complete.
         self.cycle == 1 && done <= closed
     }
 }
 
-/// A request that moved all its bytes.
+/// A request whose bytes have all been transferred.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completed {
     pub(crate) operation: Operation,
     /// Offset in bytes from the start of the extent.
     pub(crate) offset: u64,
     pub(crate) len: u32,
-    /// For a write, before the inline layer sealed it; for a read, right before it was submitted.
+    /// Start time: for a write, before the inline layer sealed it; for a read, immediately before it was submitted.
     pub(crate) started: u64,
-    /// When the kernel had accepted it; 0 if that was not timed.
+    /// Time at which the kernel had accepted the request; 0 if it was not measured.
     pub(crate) taken: u64,
-    /// Time at which the inline layer had opened it.
+    /// Time at which the inline layer had opened the data.
     pub(crate) done: u64,
 }
 
@@ -263,10 +260,10 @@ pub(crate) trait Sink {
     /// Reports a completed request.
     fn completed(&mut self, request: &Completed);
 
-    /// Whether the sink wants no further requests.
+    /// Whether the sink does not need further requests.
     fn finished(&self) -> bool;
 
-    /// Reports that nothing is in flight and the next request is not due at `now`.
+    /// Reports that no request is in flight and the next request is not yet due at `now`.
     fn idle(&mut self, now: u64) {
         let _ = now;
     }
@@ -279,8 +276,8 @@ pub(crate) trait Sink {
         let _ = done;
     }
 
-    /// Reports that all requests of this thread have completed, the last one at `done`. True for
-    /// the last thread of a job that ends with a flush: it must flush and report that.
+    /// Reports that all requests of this thread have completed, the last one at `done`. Returns true for the last
+    /// thread of a job that ends with a flush: the thread must then flush and report it.
     fn exhausted(&mut self, done: u64) -> bool {
         let _ = done;
         false

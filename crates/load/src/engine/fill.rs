@@ -1,4 +1,4 @@
-//! Sinks that report the progress of a fill.
+//! Sinks that report the progress of filling an I/O target.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! Makes the system threads that execute a single thread of a job flush together after every n writes.
+//! Flushes after every n writes of a job's thread that several system threads execute together.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use super::STOP_POLL;
 use super::transfer::FlushEvery;
 use crate::Operation;
 
-/// Holds requests back while a flush is running or waits for the requests before it.
+/// Holds back requests while a flush is running, or is waiting for the requests before it.
 pub(super) struct FlushBarrier {
     every: FlushEvery,
     state: Mutex<State>,
@@ -54,8 +54,8 @@ impl FlushBarrier {
         Entry::Submit
     }
 
-    /// Reports a completed request. True if a flush is due and nothing else is in flight: the
-    /// caller must then flush.
+    /// Reports a completed request. Returns true if a flush is due and no other request is in flight: the caller must
+    /// then flush.
     pub(super) fn leave(&self) -> bool {
         if !self.every.drained {
             return false;

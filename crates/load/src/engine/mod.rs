@@ -1,4 +1,4 @@
-//! The load engine: io_uring if the kernel permits it, otherwise threads.
+//! The load engine: io_uring if the kernel permits io_uring, otherwise threads.
 
 mod fill;
 mod flush_barrier;
@@ -40,14 +40,15 @@ use crate::verify::Traced;
 use crate::window::{Gate, Sink, Tally};
 use crate::{Acknowledged, Job, LoadError, Measurement};
 
-/// Longest time between two checks of the stop flag.
+/// Maximum time between two checks of the stop flag.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
-/// How long to wait for requests in flight after the stop flag is set. Requests that hang longer
-/// are abandoned together with their buffers, which are never freed.
+/// How long to wait for requests in flight after the stop flag is set. Requests that take longer are abandoned, and
+/// their buffers are never freed.
 const STOP_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Times one in this many submissions. A prime, so that every request of a queue gets its turn.
+/// One in this many submissions is timed. The number is prime, so that every request of a queue is timed at some
+/// point.
 const LOOK_EVERY: u32 = 31;
 
 /// The requested engine.
@@ -67,17 +68,16 @@ pub enum EngineChoice {
 
 /// Runs jobs against I/O targets, one at a time.
 ///
-/// With io_uring, one thread for each of the job's threads prepares, submits and completes
-/// requests, including the work of the inline layer. A job of one thread runs in the calling thread
-/// unless it polls. With threads, each of `threads * queue_depth` system threads handles its own
-/// requests. Results of the two engines are therefore not comparable: all arms of a run must use
-/// the same engine.
+/// With io_uring, there is one system thread for each thread of the job; it prepares, submits and completes requests,
+/// including the work of the inline layer. A job of one thread runs in the calling thread unless it polls. With
+/// threads, each of `threads * queue_depth` system threads handles its own requests. Results of the two engines are
+/// therefore not comparable, so all arms of a run must use the same engine.
 pub struct Engine {
     kind: Kind,
 }
 
 enum Kind {
-    /// The system's own engine: io_uring, or a Windows completion port.
+    /// The engine specific to the operating system: io_uring, or a Windows completion port.
     Queue(Box<Queue>),
     Threads(Threads),
 }
@@ -85,9 +85,8 @@ enum Kind {
 impl Engine {
     /// Opens an engine. If [`EngineChoice::Auto`] falls back to threads, also returns the reason.
     ///
-    /// Sets up a ring and sends an operation through it, because kernels, `io_uring_disabled` and
-    /// seccomp filters deny io_uring in different places. Whether a device supports polling shows
-    /// only in [`run`](Self::run).
+    /// Sets up a ring and submits an operation, because kernels, `io_uring_disabled` and seccomp filters deny
+    /// io_uring at different points. Whether a device supports polling is known only in [`run`](Self::run).
     ///
     /// # Errors
     /// [`LoadError::Unavailable`] if [`EngineChoice::Uring`] or [`EngineChoice::Polled`] cannot be
@@ -123,8 +122,8 @@ impl Engine {
         }
     }
 
-    /// How the most recent job was executed, in words: the kernel features that were used and those that were
-    /// denied.
+    /// How the most recent job was executed, in words: the kernel features that were used and those that were not
+    /// available.
     pub fn details(&self) -> String {
         match &self.kind {
             Kind::Queue(u) => u.details(),
@@ -132,14 +131,14 @@ impl Engine {
         }
     }
 
-    /// Runs one job. A timed job has a ramp, the measured time and a drain; a job of an amount ends
-    /// with its last byte and the flush. Set-up happens before the ramp.
+    /// Runs one job. A timed job consists of a ramp, the measured time and a drain; a job with an amount of data ends
+    /// with its last byte and the flush. Set-up precedes the ramp.
     ///
     /// Returns within about half a second after `stop` is set, even if the device hangs.
     ///
     /// # Errors
-    /// Refuses invalid jobs. The first request that fails ends the job after the requests in flight
-    /// have completed. [`LoadError::Unavailable`] if the device cannot be polled.
+    /// Invalid jobs are refused. The first request that fails ends the job, after the requests in flight have
+    /// completed. [`LoadError::Unavailable`] if the device cannot be polled.
     pub fn run(
         &mut self,
         io_target: &IoTarget,
@@ -153,7 +152,7 @@ impl Engine {
     /// I/O target can be [verified](Acknowledged::verify) later.
     ///
     /// # Errors
-    /// Those of `run`; [`LoadError::Untraceable`] for writes without verify headers or not in whole
+    /// Those of `run`; [`LoadError::Untraceable`] for writes without verify headers, or writes that are not whole
     /// units of the map.
     pub fn run_traced(
         &mut self,
@@ -167,17 +166,16 @@ impl Engine {
         acknowledged.begin(job);
         let trace = |tally| Traced::new(tally, acknowledged, job.generation);
         let measured = self.measure(io_target, job, stop, trace, Traced::into_inner);
-        // Only a stop leaves requests in flight. A late stop does not set `interrupted`.
+        // Requests can be left in flight only after a stop, and a late stop does not set `interrupted`.
         if measured.is_ok() && !stop.load(Relaxed) {
             acknowledged.end(job);
         }
         measured
     }
 
-    /// Like [`run`](Self::run), but passes requests through a stdio buffer of 4 KiB, as fwrite(3)
-    /// and fread(3) do, with one thread and with any engine. An inline layer works before the
-    /// buffer. [`Amount::Bytes`](crate::Amount::Bytes) ends when the remaining contents of the
-    /// buffer have been written.
+    /// Like [`run`](Self::run), but passes requests through a stdio buffer of 4 KiB, as fwrite(3) and fread(3) do,
+    /// with one thread regardless of the engine. An inline layer processes data before it reaches the buffer.
+    /// [`Amount::Bytes`](crate::Amount::Bytes) ends when the remaining contents of the buffer have been written.
     ///
     /// # Errors
     /// Those of `run`; [`LoadError::Stdio`] unless the job is sequential with one request at a
@@ -212,7 +210,7 @@ impl Engine {
         Ok(Tally::sum(&gate, sinks.into_iter().map(unwrap).collect(), interrupted))
     }
 
-    /// The job as this engine executes it: a layer that passes on one request at a time does so across all threads.
+    /// The job as executed by this engine: a layer that forwards one request at a time does so across all threads.
     fn merged(&self, io_target: &IoTarget, job: &Job) -> Job {
         let mut job = job.clone();
         if matches!(self.kind, Kind::Queue(_)) && transfer::passes(io_target).is_serial {
@@ -221,7 +219,7 @@ impl Engine {
         job
     }
 
-    /// Number of threads of this process that execute a job.
+    /// Number of threads of this process that count a job's requests.
     fn tallies(&self, job: &Job) -> u32 {
         match &self.kind {
             Kind::Queue(_) => job.threads,

@@ -18,42 +18,40 @@ use crate::{LoadError, MAX_BLOCK_SIZE, Pattern};
 const FILL_BLOCK: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 4;
 
-/// Request size of a prefill through the page cache. A step is the amount that the device writes in [`STEP`],
-/// because neither a flush nor a process that waits for one can be interrupted.
+/// Request size of a prefill through the page cache. It is done in steps of the amount that the device writes in
+/// [`STEP`], because neither a flush nor a process that waits for one can be interrupted.
 const BUFFERED_BLOCK: u32 = 128 << 10;
 const STEP: Duration = Duration::from_millis(300);
 const LONGEST_STEP: u64 = 64 << 20;
 
-/// Largest queue depth of [preconditioning](Engine::precondition) with small blocks.
+/// Maximum queue depth for [preconditioning](Engine::precondition) with small blocks.
 const SMALL_DEPTH: u32 = 64;
 
 /// Options for bringing an I/O target to a known state before it is measured.
 ///
-/// The SNIA Solid State Storage Performance Test Specification preconditions with two passes of
-/// sequential 128 KiB writes for any load. Passes in random order leave a device in its state after
+/// The SNIA Solid State Storage Performance Test Specification prescribes preconditioning with two passes of
+/// sequential 128 KiB writes for any load. Passes in random order leave a device in the state that it has after
 /// random writes; each pass still writes every block once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precondition {
     /// [`Pattern::Sequential`] or [`Pattern::Permutation`], with a different order in each pass.
     pub pattern: Pattern,
-    /// How often the whole extent is written, at least once.
+    /// Number of times that the whole extent is written, at least 1.
     pub passes: u32,
-    /// Bytes per request: a multiple of 512 and of the I/O target's data unit. The last request may
-    /// be shorter.
+    /// Request size in bytes: a multiple of 512 and of the I/O target's data unit. The last request may be shorter.
     pub block_size: u64,
     /// Determines data and order.
     pub seed: u64,
 }
 
 impl Engine {
-    /// Fills the whole extent with incompressible data with verify headers (generation 0), through
-    /// the I/O target's inline layer and at full speed, and flushes it to the device.
+    /// Fills the whole extent with incompressible data that has verify headers (generation 0), through the I/O
+    /// target's inline layer and at full speed, and flushes the data to the device.
     ///
     /// Calls `progress` with the number of bytes written so far.
     ///
     /// # Errors
-    /// [`LoadError::Interrupted`] if `stop` was set before the end; otherwise those of
-    /// [`run`](Self::run).
+    /// [`LoadError::Interrupted`] if `stop` was set before the end; otherwise the errors of [`run`](Self::run).
     pub fn prefill(
         &mut self,
         io_target: &IoTarget,
@@ -64,13 +62,12 @@ impl Engine {
         self.prefill_part(io_target, 0..io_target.extent.len, seed, stop, progress)
     }
 
-    /// Like [`prefill`](Self::prefill), for the bytes in `part`, counted from the start of the I/O
-    /// target.
+    /// Like [`prefill`](Self::prefill), but only for the bytes in `part`, counted from the start of the I/O target.
     ///
-    /// Consecutive parts leave the same data as one fill of the whole target.
+    /// Filling consecutive parts results in the same data as filling the whole target once.
     ///
     /// # Errors
-    /// Those of `prefill`; refuses a part that is empty, unaligned or beyond the I/O target.
+    /// The errors of `prefill`; also refuses a part that is empty, unaligned or beyond the I/O target.
     pub fn prefill_part(
         &mut self,
         io_target: &IoTarget,
@@ -99,13 +96,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Writes the whole extent the given number of times, with data that has verify headers
-    /// (generation 0), and flushes it.
+    /// Writes the whole extent the given number of times, with data that has verify headers (generation 0), and
+    /// flushes the data to the device.
     ///
     /// Calls `progress` with the number of bytes written so far in all passes.
     ///
     /// # Errors
-    /// [`LoadError::Precondition`] for another pattern or no pass; otherwise those of
+    /// [`LoadError::Precondition`] for any other pattern or zero passes; otherwise the errors of
     /// [`prefill`](Self::prefill).
     pub fn precondition(
         &mut self,
@@ -167,7 +164,7 @@ impl Engine {
     }
 }
 
-/// `least` bytes, or the data unit if that is larger or does not divide it.
+/// `least` bytes, or the data unit, if that is larger or `least` is not a multiple of it.
 fn fill_block(io_target: &IoTarget, least: u32) -> Result<u32, LoadError> {
     let unit = io_target.transform.as_ref().map_or(1, |t| t.unit() as u64);
     let block = u64::from(least).next_multiple_of(unit);
@@ -177,10 +174,10 @@ fn fill_block(io_target: &IoTarget, least: u32) -> Result<u32, LoadError> {
     Ok(block as u32)
 }
 
-/// Bytes of the step after one that took this long, in whole blocks.
+/// Number of bytes for the next step, after a step that took this long, in whole blocks.
 fn next_step(written: u64, took: Duration, block: u64) -> u64 {
     let fitting = written as f64 * (STEP.as_secs_f64() / took.as_secs_f64());
-    // A device with its own cache accepts the first steps faster than later ones.
+    // A device with a write cache accepts the first steps faster than later ones.
     let most = LONGEST_STEP.min(8 * written);
     ((fitting as u64).min(most) / block).max(1) * block
 }

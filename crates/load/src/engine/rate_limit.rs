@@ -2,13 +2,13 @@
 
 use crate::{Job, Rate};
 
-/// The schedule of one thread's requests. Due times follow from request numbers, not from
-/// completions: the job catches up after a stall and never exceeds the rate over the whole time.
+/// The schedule of one thread's requests. Due times depend on request numbers, not on completions, so the job catches
+/// up after a stall and never exceeds the rate over the whole time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateLimit {
     /// Nanoseconds between two requests of the job.
     interval: f64,
-    /// Index of this thread, and number of threads, which take turns.
+    /// Index of this thread, and number of threads, which submit requests alternately.
     part: u32,
     of: u32,
 }

@@ -12,12 +12,12 @@ use crate::offsets::{From, JobOffsets, mix};
 use crate::window::{Gate, Moved, Tally};
 use crate::{Amount, Job, LoadError, Measurement};
 
-/// A job that several I/O targets run interleaved.
+/// A job that is executed on several I/O targets, interleaved.
 ///
-/// Nothing is in flight between two slices. Each slice of a target continues its offsets. The sum of its slices
-/// is what one long trial would have measured, minus the requests that fill the queue at the start of each
-/// slice and those that drain it. Targets use different offsets, so none reads data that another has just read
-/// into a shared cache.
+/// No request is in flight between two slices. Each slice of a target continues the target's sequence of offsets. The
+/// sum of its slices equals the result of one long trial, except for the requests that fill the queue at the start of
+/// each slice and those that drain it. Targets use different offsets, so that none of them reads data that another
+/// has just read into a shared cache.
 pub struct Slices {
     turns: Vec<Turn>,
 }
@@ -39,7 +39,7 @@ struct Turn {
 /// The measurement of one slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice {
-    /// Time from the completion that ended the first queue's worth of requests to the last counted completion.
+    /// Time from the completion of the first `queue depth` requests to the last counted completion.
     pub elapsed: Duration,
     /// Number of requests counted.
     pub ios: u64,
@@ -49,7 +49,7 @@ pub struct Slice {
     pub total_bytes: u64,
     /// CPU time of this process, user and system, during the measured time.
     pub cpu: Duration,
-    /// True if the stop flag stopped the slice early.
+    /// Whether the stop flag ended the slice early.
     pub interrupted: bool,
 }
 
@@ -58,7 +58,7 @@ impl Engine {
     /// slice has its own length.
     ///
     /// # Errors
-    /// Those of [`run`](Self::run), for any of the targets.
+    /// The errors of [`run`](Self::run), for any of the targets.
     pub fn slices(&self, io_targets: &[IoTarget], job: &Job) -> Result<Slices, LoadError> {
         let amount = Amount::Time { ramp: Duration::ZERO, duration: Duration::MAX };
         let job = Job { amount, ..job.clone() };
@@ -84,15 +84,15 @@ impl Engine {
 }
 
 impl Slices {
-    /// Runs the next slice of the target with this `number`. `engine` must be the one that created these
-    /// slices. The slice starts immediately and ends at the first completion after `length`. It counts at least
-    /// two queues' worth of requests after the first.
+    /// Runs the next slice of the target with this `number`. `engine` must be the one that created these slices. The
+    /// slice starts immediately and ends at the first completion after `length`. After the queue has been filled
+    /// once, it counts at least twice as many requests as the queue depth.
     ///
     /// # Errors
     /// Those of [`Engine::run`].
     ///
     /// # Panics
-    /// If no target has this number.
+    /// If there is no target with this number.
     pub fn carry(
         &mut self,
         engine: &mut Engine,

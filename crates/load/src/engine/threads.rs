@@ -1,7 +1,7 @@
 //! The fallback engine: one thread per request in flight, with positioned reads and writes.
 //!
-//! Each thread owns all data that it uses. If the stop flag ends the job, a thread stuck in a hung
-//! device can be left behind.
+//! Each thread owns all data that it uses. If the stop flag ends the job while a device hangs, a thread may be left
+//! behind.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -23,11 +23,11 @@ use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
 pub(super) struct Threads {
-    /// The way in which requests reach the kernel.
+    /// How requests reach the kernel.
     pub(super) way: Way,
 }
 
-/// The path of requests to the kernel.
+/// How requests reach the kernel.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Way {
     /// As positioned reads and writes.
@@ -39,15 +39,15 @@ pub(super) enum Way {
 /// State shared by the system threads of one thread of a job.
 struct Group {
     next: AtomicU64,
-    /// Flushes after every n writes, if the job requests it.
+    /// Flushes after every n writes, if the job requires it.
     barrier: Option<FlushBarrier>,
     /// Held while a request is executed, if the inline layer handles one at a time.
     turn: Option<Arc<Mutex<()>>>,
 }
 
 impl Threads {
-    /// Runs the requests. Calls `begin` with the start time, and `tick` at intervals. Returns the
-    /// threads' sinks and whether the stop flag ended the job.
+    /// Executes the requests. Calls `begin` with the start time, and `tick` at intervals. Returns the threads' sinks
+    /// and whether the stop flag ended the job.
     pub(super) fn drive<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
@@ -69,7 +69,7 @@ impl Threads {
             })
             .collect();
         let workers = (0..threads * depth).map(|slot| {
-            // Every thread starts its first request before any starts its second.
+            // Every thread starts its first request before any of them starts its second.
             let part = slot % threads;
             let worker = Worker {
                 transfer: task.transfer.clone(),
@@ -88,8 +88,7 @@ impl Threads {
     }
 }
 
-/// Memory of one request. A single page is always contiguous, and a huge page for each of many
-/// threads would waste memory.
+/// The memory for one request. A single page is always contiguous, and one huge page per thread would waste memory.
 fn buffer(len: usize) -> AlignedBuf {
     if len > AlignedBuf::ALIGN { AlignedBuf::on_huge_pages(len) } else { AlignedBuf::zeroed(len) }
 }
@@ -102,7 +101,7 @@ struct Worker<P> {
     group: Arc<Group>,
 }
 
-/// The means by which a thread moves data.
+/// The means by which a thread transfers data.
 struct Hands {
     source: AlignedBuf,
     second: Option<AlignedBuf>,
@@ -132,7 +131,7 @@ impl<P: OffsetGenerator> Worker<P> {
         }
     }
 
-    /// Runs request after request, with one clock reading each: the end of one starts the next.
+    /// Runs request after request, with one clock reading per request: the end of a request is the start of the next.
     fn requests<S: Sink>(
         &self,
         began: u64,
@@ -199,8 +198,7 @@ impl<P: OffsetGenerator> Worker<P> {
         Ok(())
     }
 
-    /// Flushes if it is this thread's turn, otherwise waits for the flush. `false` if the job ends
-    /// first.
+    /// Flushes if it is this thread's turn, otherwise waits for the flush. Returns false if the job ends first.
     fn await_barrier<S: Sink>(
         &self,
         barrier: &FlushBarrier,
@@ -221,7 +219,7 @@ impl<P: OffsetGenerator> Worker<P> {
         }
     }
 
-    /// Sleeps until `due`. `false` if the job ends first.
+    /// Sleeps until `due`. Returns false if the job ends first.
     fn await_due<S: Sink>(&self, due: u64, sink: &mut S) -> bool {
         let mut idled = false;
         loop {
@@ -299,7 +297,7 @@ impl<P: OffsetGenerator> Worker<P> {
         Ok(())
     }
 
-    /// Bytes that the inline layer passes on in one piece.
+    /// Number of bytes that the inline layer forwards in one piece.
     fn piece(&self, request: IoRequest) -> usize {
         self.transfer.passes.piece.map_or(request.len, |piece| piece.min(request.len)) as usize
     }

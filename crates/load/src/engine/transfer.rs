@@ -1,4 +1,4 @@
-//! The parameters that both engines need to transfer one block.
+//! The parameters that the engines need to transfer one block.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use super::rate_limit::RateLimit;
 use crate::verify_header::{HeaderWriter, body_seed, fill_bodies};
 use crate::{Content, Direction, Flush, Job, LoadError};
 
-/// The work of an engine, except for the offsets.
+/// The work of an engine, apart from the offsets.
 #[derive(Clone)]
 pub(super) struct Task {
     pub(super) transfer: Transfer,
@@ -23,15 +23,15 @@ pub(super) struct Task {
     pub(super) depth: u32,
     pub(super) threads: u32,
     pub(super) rate_limit: Option<RateLimit>,
-    /// Additional requests per thread that wait, because the inline layer handles one at a time.
+    /// Number of additional requests per thread that wait because the inline layer processes one at a time.
     pub(super) waiting: u32,
-    /// Lock that the threads which use that layer share.
+    /// Lock shared by the threads that use such a layer.
     pub(super) turn: Arc<Mutex<()>>,
 }
 
 impl Task {
-    /// The same for an engine that does not wait for each request of a thread: with a serial layer, one request
-    /// is in flight and the others wait.
+    /// The same task for an engine with asynchronous requests: with a serial layer, one request per thread is in
+    /// flight, and the others wait.
     pub(super) fn in_a_queue(&self) -> Self {
         let depth = if self.transfer.passes.is_serial { 1 } else { self.depth };
         Self { depth, waiting: self.depth - depth, ..self.clone() }
@@ -56,24 +56,24 @@ pub(super) struct Transfer {
     pub(super) file: Arc<File>,
     /// Offset of the extent in the file, in bytes.
     pub(super) base: u64,
-    /// How the file was opened, for engines that open it again.
+    /// How the file was opened, for engines that open it a second time.
     #[cfg_attr(target_os = "linux", expect(dead_code, reason = "io_uring uses the open file"))]
     pub(super) mode: IoMode,
     pub(super) direction: Direction,
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
-    /// How the inline layer passes on requests.
+    /// How the inline layer forwards requests.
     pub(super) passes: Passes,
     /// `None` if written data has no verify headers.
     pub(super) headers: Option<HeaderWriter>,
-    /// Whether each write completes only on stable storage.
+    /// Whether a write completes only when it is on stable storage.
     pub(super) dsync: bool,
     pub(super) every: Option<FlushEvery>,
     content: Content,
-    /// Seed of the written data, except for its verify headers.
+    /// Seed of the written data, apart from the verify headers.
     body_seed: u64,
 }
 
-/// The data in the source buffers of a job that writes. Requests change only its verify headers.
+/// The data in the source buffers of a job that writes. Requests change only the verify headers in it.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Filling {
     content: Content,
@@ -87,7 +87,7 @@ pub(super) struct Filling {
 pub(super) struct FlushEvery {
     pub(super) writes: u32,
     pub(super) data_only: bool,
-    /// Whether the flush requires that no other request is in flight.
+    /// Whether the flush requires that no other request be in flight.
     pub(super) drained: bool,
 }
 
@@ -131,8 +131,8 @@ impl Transfer {
         }
     }
 
-    /// Whether requests need a second buffer: for sealed data, or for reads if the first one holds
-    /// data to be written.
+    /// Whether requests need a second buffer: for sealed data, or for reads if the first buffer contains data to be
+    /// written.
     pub(super) fn needs_second(&self) -> bool {
         self.direction.writes() && self.transform.is_some() || self.reads_into_second()
     }
@@ -142,8 +142,8 @@ impl Transfer {
         matches!(self.direction, Direction::Mixed { .. })
     }
 
-    /// Fills a source buffer with the data to be written, without verify headers. It is the same
-    /// for each request.
+    /// Fills a source buffer with the data to be written, without verify headers. This data is the same for each
+    /// request.
     pub(super) fn fill_source(&self, source: &mut [u8]) {
         if !self.direction.writes() {
             return;
@@ -151,7 +151,7 @@ impl Transfer {
         match self.content {
             Content::Random => fill_bodies(source, self.body_seed, 0),
             Content::Compressible { percent } => fill_bodies(source, self.body_seed, percent),
-            // Buffers are reused and may hold data of other jobs.
+            // Buffers are reused and may contain data of other jobs.
             Content::Zeros => source.fill(0),
         }
     }
@@ -169,7 +169,7 @@ impl Transfer {
     }
 }
 
-/// How the inline layer of a target passes on requests.
+/// How the inline layer of a target forwards requests.
 pub(super) fn passes(io_target: &IoTarget) -> Passes {
     io_target.transform.as_ref().map(|transform| transform.passes()).unwrap_or_default()
 }
@@ -178,7 +178,7 @@ fn flush(file: &File, data_only: bool) -> io::Result<()> {
     if data_only { file.sync_data() } else { file.sync_all() }
 }
 
-/// Flushes the file to the device. `false` if `stop` was set before the flush completed.
+/// Flushes the file to the device. Returns false if `stop` was set before the flush completed.
 ///
 /// A flush cannot be cancelled, so it runs in a thread that may outlive the call.
 pub(super) fn flush_or_stop(

@@ -1,8 +1,8 @@
-//! The threads of one job: they prepare, start together, and are left behind if they hang.
+//! The threads of one job: they prepare their work, start together, and are abandoned if they hang.
 //!
-//! Two things end them early. After an error of one thread, the others submit no further requests,
-//! and the pool waits for the requests in flight as long as they take. The user's stop flag also
-//! bounds that wait.
+//! They can end early for two reasons. After an error in one thread, the others do not submit further requests, and
+//! the pool waits for the requests in flight without a time limit. After the user's stop flag is set, this wait is
+//! limited.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,16 +14,15 @@ use super::STOP_POLL;
 use crate::LoadError;
 use crate::clock::Clock;
 
-/// Stack size of an I/O thread in bytes; inline layers need little stack.
+/// Stack size of an I/O thread in bytes; inline layers do not need a large stack.
 const STACK: usize = 256 << 10;
 
 /// State shared by the threads of one job.
 pub(super) struct WorkerPool {
     pub(super) clock: Clock,
-    /// Set when the job has finished: threads submit no further requests and complete those in flight.
+    /// Set when the job has finished: threads complete the requests in flight, and do not submit further requests.
     pub(super) halt: AtomicBool,
-    /// Set when the stop flag was seen: requests in flight get a limited time and are then
-    /// abandoned.
+    /// Set when the stop flag has been detected: requests in flight get a limited time, and are then abandoned.
     pub(super) stopped: AtomicBool,
     start: Mutex<Start>,
     started: Condvar,
@@ -32,19 +31,19 @@ pub(super) struct WorkerPool {
 #[derive(Clone, Copy, PartialEq)]
 enum Start {
     Wait,
-    /// Start at this time, in ns.
+    /// Start at this time, in nanoseconds.
     Go(u64),
     Cancel,
 }
 
 enum Message<S> {
     Ready,
-    /// The thread's sink, and how it ended.
+    /// The thread's sink, and the thread's result.
     Done(Option<S>, Result<(), LoadError>),
 }
 
-/// A thread calls this when it is ready; it waits for the others. Returns the start time of the
-/// job, or `None` if the job does not start.
+/// A thread calls this when it is ready; the call waits for the others. Returns the start time of the job, or `None`
+/// if the job does not start.
 pub(super) type Ready<'a> = &'a mut dyn FnMut() -> Option<u64>;
 
 impl WorkerPool {
@@ -58,11 +57,11 @@ impl WorkerPool {
         })
     }
 
-    /// Runs each worker in a separate thread. Returns their sinks and whether the stop flag ended
-    /// the job. Threads that are not done within `patience` after a stop are left behind. Calls
-    /// `begin` with the start time, and `tick` at intervals.
+    /// Runs each worker in a separate thread. Returns their sinks and whether the stop flag ended the job. Threads
+    /// that have not finished within `patience` after a stop are abandoned. Calls `begin` with the start time, and
+    /// `tick` at intervals.
     ///
-    /// A worker owns all data that it uses, and drops it before it counts as done.
+    /// A worker owns all data that it uses, and drops it before it counts as finished.
     pub(super) fn run<S, W>(
         self: &Arc<Self>,
         workers: impl Iterator<Item = W>,
@@ -104,8 +103,8 @@ impl WorkerPool {
             tell.send(Message::Ready).ok()?;
             self.wait()
         };
-        // A panic can leave only the worker's own state inconsistent, and that state is dropped
-        // with it.
+        // A panic can leave only the worker's own state inconsistent, and this state is dropped together with the
+        // worker.
         let message = match catch_unwind(AssertUnwindSafe(|| worker(&mut ready))) {
             Ok((counted, result)) => Message::Done(Some(counted), result),
             Err(_) => Message::Done(None, Err(LoadError::Panicked)),
@@ -122,7 +121,7 @@ impl WorkerPool {
                 _ => LoadError::Panicked,
             };
             self.release(Start::Cancel);
-            // The others exit immediately and release the file.
+            // The other threads exit immediately and release the file.
             while told.recv().is_ok() {}
             return Err(failure);
         }

@@ -32,7 +32,8 @@ impl Tally {
         Self { clock: Clock::start(), elapsed_ns: 0, cpu_ns: 0, files: 0, bytes: 0, latency }
     }
 
-    /// Measures the wall and CPU time of `action`. Reads the slow CPU clock outside the wall time.
+    /// Measures the wall and CPU time of `action`. The CPU clock, which is slow to read, is read outside the measured
+    /// wall time.
     fn timed<T>(&mut self, action: impl FnOnce() -> T) -> (T, u64) {
         let cpu = cpu_ns();
         let started = self.clock.ns();
@@ -43,7 +44,7 @@ impl Tally {
         (result, took)
     }
 
-    /// Performs and counts the action on one file.
+    /// Executes and counts the action on one file.
     fn file<T>(
         &mut self,
         bytes: u64,
@@ -80,7 +81,7 @@ fn was_there(error: &LoadError) -> bool {
     matches!(error, LoadError::File { source, .. } if source.kind() == ErrorKind::AlreadyExists)
 }
 
-/// Creates every file and flushes. True if `stop` interrupted it.
+/// Creates all files and flushes. Returns true if `stop` interrupted it.
 pub(super) fn create(
     tree: &mut Tree,
     open: &Open,
@@ -100,7 +101,7 @@ pub(super) fn create(
             || create_file(&open.folders[folder], &name, data),
             |e| LoadError::file("create", tree.path_of(i), e),
         );
-        // A file that was written incompletely exists and is ours. One that existed before is not.
+        // An incompletely written file exists and was created by this run. A file that existed before was not.
         tree.files[i].exists = !matches!(&made, Err(e) if was_there(e));
         made?;
     }
@@ -167,7 +168,7 @@ pub(super) fn read(
     stop: &AtomicBool,
 ) -> Result<bool, LoadError> {
     let largest = tree.files.iter().map(|f| f.size).max().unwrap_or(0);
-    // One byte more than the largest file, to detect a file that grew.
+    // One byte more than the largest file, to detect files that have grown.
     let mut buffer = vec![0; largest as usize + 1];
     for i in order(tree.files.len(), seed) {
         if stop.load(Relaxed) {
@@ -187,7 +188,7 @@ pub(super) fn read(
     Ok(false)
 }
 
-/// Reads until the end of the file or of the buffer; returns the number of bytes read.
+/// Reads until the end of the file or of the buffer, and returns the number of bytes read.
 fn read_file(folder: &Directory, name: &str, buffer: &mut [u8]) -> io::Result<usize> {
     let mut file = folder.open_own(OsStr::new(name))?;
     let mut len = 0;
@@ -228,9 +229,9 @@ pub(super) fn rename(
     Ok(false)
 }
 
-/// Renames a file unless the new name exists. Some file systems in user space do not support this. On those the
-/// first file falls back to a plain rename, which all later files use directly, so that no failed call is
-/// measured. [`check_free`] has checked the names before.
+/// Renames a file unless the new name exists. Some file systems in user space do not support this. There, a plain
+/// rename is used for the first file after the failure, and directly for all later files, so that no further failed
+/// calls are measured. [`check_free`] has checked the names before.
 fn rename_file(
     exclusive: &mut bool,
     folder: &Directory,
@@ -247,7 +248,7 @@ fn rename_file(
     folder.rename(name, other)
 }
 
-/// Checks, unmeasured, that none of the new names exists.
+/// Checks that none of the new names exists. This is not measured.
 pub(super) fn check_free(tree: &Tree, open: &Open) -> Result<(), LoadError> {
     for i in 0..tree.files.len() {
         let (folder, _) = tree.location(i);
@@ -280,7 +281,7 @@ pub(super) fn delete(
     Ok(false)
 }
 
-/// Deletes the existing files, unmeasured. A file that is already gone is not an error.
+/// Deletes the existing files. This is not measured. A file that is already gone is not an error.
 pub(super) fn delete_all(tree: &mut Tree, open: &Open) -> Result<(), LoadError> {
     let mut first = Ok(());
     for i in 0..tree.files.len() {
@@ -291,7 +292,7 @@ pub(super) fn delete_all(tree: &mut Tree, open: &Open) -> Result<(), LoadError> 
     first
 }
 
-/// A permutation of `0..n` by the shuffle of Fisher and Yates (Durstenfeld's form).
+/// A permutation of `0..n` by the Fisher-Yates shuffle (Durstenfeld's version).
 fn order(n: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<_> = (0..n).collect();
     for i in (1..n).rev() {

@@ -1,19 +1,19 @@
-//! The contents of the files: incompressible, with verify headers, and checked when read.
+//! The contents of the files: incompressible data with verify headers, checked when read.
 
 use crate::SECTOR;
 use crate::offsets::splitmix;
 use crate::verify_header::{HeaderWriter, fill_bodies};
 
-/// Size in bytes of the pool of random bytes from which contents are taken, at whole sectors.
+/// Size in bytes of the pool of random bytes from which contents are taken, starting at whole sectors.
 const POOL: usize = 1 << 20;
 
-/// Range of verify header offsets per file, in bytes; larger than the largest file.
+/// Size in bytes of each file's range of verify header offsets; larger than the largest file.
 const FILE_SPAN: u64 = 1 << 25;
 
 /// The contents of all files of a set.
 ///
-/// The seed, the file's number and the generation determine its bytes. The generation grows each
-/// time the set is created again, which distinguishes old files from new ones.
+/// The bytes of a file are determined by the seed, the number of the file and the generation. The generation
+/// increases each time the set is created again, so that old files can be distinguished from new ones.
 pub(super) struct Contents {
     seed: u64,
     generation: u64,
@@ -22,7 +22,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// For files of at most `largest` bytes.
+    /// Contents for files of at most `largest` bytes.
     pub(super) fn new(seed: u64, largest: u64) -> Self {
         let mut pool = vec![0; POOL];
         fill_bodies(&mut pool, seed ^ 0xf11e5, 0);

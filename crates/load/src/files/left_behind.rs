@@ -1,4 +1,4 @@
-//! Removes the folders of sets whose process exited without removing them.
+//! Removes sets whose process exited without removing them.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,11 +11,11 @@ use crate::LoadError;
 
 /// Removes sets of small files in `directory` whose processes have exited, and returns their number.
 ///
-/// A set is identified by the name of its folder and the marker in it. Only regular files and
-/// folders with names of the set are removed; a folder with any other contents stays.
+/// A set is identified by the name of its folder and the marker in it. Only regular files and folders whose names
+/// belong to the set are removed; a folder that contains anything else is kept.
 ///
 /// # Errors
-/// The first removal that failed; the remaining ones are still tried.
+/// The first failure; the remaining removals are still attempted.
 pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     let at =
         Directory::open(directory).map_err(|e| LoadError::file("open", directory.to_owned(), e))?;
@@ -23,7 +23,7 @@ pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     let sets = entries(&at, |name| name.starts_with(PREFIX))
         .map_err(|e| LoadError::file("remove", directory.to_owned(), e))?;
     for name in sets {
-        // A link, or a folder that cannot be entered, is not one of our sets.
+        // A link, or a folder that cannot be opened, is not a set.
         let Ok(root) = at.subdirectory(OsStr::new(&name)) else { continue };
         if !is_dead(&root) {
             continue;
@@ -36,7 +36,7 @@ pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     first.map(|()| removed)
 }
 
-/// Removes the marker last except for the folder, because it identifies the remaining files.
+/// Removes the marker after the files and before the folder, because the marker identifies the remaining files.
 fn remove_set(at: &Directory, root: Directory, name: &str, path: &Path) -> Result<(), LoadError> {
     let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
     let mut first = Ok(());
@@ -63,7 +63,7 @@ fn remove_folder(root: &Directory, name: &str, path: &Path) -> Result<(), LoadEr
     root.remove_directory(OsStr::new(name)).map_err(failed(path.to_owned()))
 }
 
-/// Whether a folder contains our marker and its process has exited.
+/// Whether a folder contains the marker, and the marker's process has exited.
 fn is_dead(root: &Directory) -> bool {
     let marker = marker_of(root).unwrap_or_default();
     let mut words = marker.split_whitespace();
@@ -80,7 +80,7 @@ fn entries(folder: &Directory, wanted: impl Fn(&str) -> bool) -> io::Result<Vec<
     Ok(names.filter(|name| wanted(name)).collect())
 }
 
-/// Whether a name is a prefix followed by digits, as in a set.
+/// Whether a name consists of a prefix and digits, as in a set.
 fn is_numbered(name: &str, prefix: &str) -> bool {
     let digits = name.strip_prefix(prefix).unwrap_or_default();
     digits.len() >= 3 && digits.bytes().all(|b| b.is_ascii_digit())

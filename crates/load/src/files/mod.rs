@@ -1,7 +1,7 @@
-//! Many small files: create, stat, read, rename and delete, one file after the other.
+//! Many small files: create, stat, read, rename and delete, one file after another.
 //!
-//! A set of files is stored in its own folder below the measured directory, a hundred files to a subfolder. It
-//! stays from trial to trial. [`FileSet::prepare`] sets up what an action needs before the clock starts:
+//! A set of files is stored in its own folder below the measured directory, with a hundred files per subfolder. It is
+//! kept between trials. [`FileSet::prepare`] sets up the state that an action requires before the clock starts:
 //!
 //! | action | before | measured | order |
 //! |---|---|---|---|
@@ -11,7 +11,7 @@
 //! | rename | as for stat | renameat2(2) within the folder, back and forth | random (seed) |
 //! | delete | as for stat | unlink(2) | by folder |
 //!
-//! Deleting leaves no files; the preparation of the next action creates them again.
+//! The delete action leaves no files; the preparation of the next action creates them again.
 
 mod actions;
 mod cold;
@@ -37,32 +37,32 @@ use tree::Tree;
 #[derive(Clone, Debug)]
 pub struct FilesMeasurement {
     /// Sum of the times of all individual actions and, for create, of the flush at the end. Preparation and
-    /// verification take place between them and are not counted.
+    /// verification are not included.
     pub elapsed: Duration,
     /// Number of files.
     pub files: u64,
-    /// Bytes written by create or read by read; 0 for the other actions.
+    /// Number of bytes written by create or read by read; 0 for the other actions.
     pub bytes: u64,
-    /// Time of each action on a file in nanoseconds, to three significant digits.
+    /// Time of the action on each file in nanoseconds, with three significant digits.
     pub latency: Histogram<u64>,
     /// CPU time of this process during the measured actions, user and system.
     pub cpu: Duration,
-    /// Whether the kernel's directory and inode caches were dropped before, which requires root.
-    /// Always false for create.
+    /// Whether the kernel's directory and inode caches were dropped before the action, which requires root. Always
+    /// false for create.
     pub metadata_cold: bool,
-    /// True if the stop flag ended the action early.
+    /// Whether the stop flag ended the action early.
     pub interrupted: bool,
 }
 
-/// Sets of small files: one for each directory, count and sizes that were requested.
+/// Sets of small files: one per directory, number and sizes.
 ///
-/// Dropping it removes them like [`remove`](Self::remove), but ignores errors.
+/// Dropping this value removes the sets like [`remove`](Self::remove), but ignores errors.
 pub struct FileSet {
     seed: u64,
     sets: Vec<Set>,
 }
 
-/// The files of one directory, count and kind of sizes.
+/// The files for one directory, number and distribution of sizes.
 struct Set {
     directory: PathBuf,
     count: u32,
@@ -74,17 +74,17 @@ struct Set {
 }
 
 impl FileSet {
-    /// A collection without files. Sizes and contents follow from `seed`: sets of the same seed
-    /// hold the same files, so use the same seed for all arms that are compared.
+    /// A collection without files. Sizes and contents are derived from `seed`, so sets with the same seed contain the
+    /// same files. Use the same seed for all arms that are compared.
     pub fn new(seed: u64) -> Self {
         Self { seed, sets: Vec::new() }
     }
 
-    /// Prepares `work` in `directory`, unmeasured: see the table above. [`run`](Self::run) does
-    /// this itself if it was not called, but then the caller's accounting includes it.
+    /// Prepares `work` in `directory`, outside the measured time, as in the module's table. If this was not called,
+    /// [`run`](Self::run) calls it, but then the caller's accounting includes the preparation.
     ///
     /// # Errors
-    /// Any error of the file system, with the path; [`LoadError::Interrupted`] if `stop` is set.
+    /// Any file system error, with the path; [`LoadError::Interrupted`] if `stop` is set.
     pub fn prepare(
         &mut self,
         directory: &Path,
@@ -118,12 +118,12 @@ impl FileSet {
         Ok(())
     }
 
-    /// Performs `work` on the files below `directory`. `seed` determines the order where the table
-    /// above shows it. If `stop` is set, it ends between two files.
+    /// Performs `work` on the files below `directory`. `seed` determines the order of the actions that are random. If
+    /// `stop` is set, the action ends between two files.
     ///
     /// # Errors
-    /// Those of [`prepare`](Self::prepare); [`LoadError::FileContent`] if a file does not contain what was
-    /// written.
+    /// The errors of [`prepare`](Self::prepare); [`LoadError::FileContent`] if a file does not contain the data that
+    /// was written to it.
     pub fn run(
         &mut self,
         directory: &Path,
@@ -150,20 +150,19 @@ impl FileSet {
             FileAction::Delete => actions::delete(tree, &open, &mut tally, stop)?,
         };
         if matches!(work.action, FileAction::Rename | FileAction::Delete) {
-            // The next arm must not pay for the pending writes of these actions.
+            // The next arm must not be charged for the pending writes of these actions.
             cold::flush(&open)?;
         }
         Ok(tally.measured(metadata_cold, interrupted))
     }
 
-    /// Removes every file and folder that this value created, and nothing else: a folder with
-    /// foreign contents stays.
+    /// Removes every file and folder that this value created, and nothing else: a folder with other contents is kept.
     ///
     /// # Errors
-    /// The first removal that failed; the others are still tried.
+    /// The first failure; the remaining removals are still attempted.
     pub fn remove(&mut self) -> Result<(), LoadError> {
         let mut first = Ok(());
-        // Keeps a set that was not removed completely, so that it can be tried again.
+        // Keeps a set that was not removed completely, so that removal can be repeated.
         self.sets.retain_mut(|set| {
             set.ready = None;
             let removed = set.tree.remove();
@@ -196,7 +195,7 @@ impl FileSet {
 
 impl Drop for FileSet {
     fn drop(&mut self) {
-        // Errors cannot be returned here; call `remove` to see them.
+        // Errors cannot be returned here; call `remove` to get them.
         let _ = self.remove();
     }
 }

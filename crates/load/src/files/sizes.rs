@@ -1,17 +1,17 @@
-//! Sizes of the files of a set, drawn from a seed.
+//! The file sizes of a set, derived from a seed.
 
 use std::f64::consts::TAU;
 
 use crate::offsets::splitmix;
 use crate::profile::{FileSizes, FileWork};
 
-/// Draws the size of each file in bytes. Log-normal sizes use the Box-Muller transform of two
-/// uniform numbers (Box, Muller: A Note on the Generation of Random Normal Deviates, 1958).
+/// Draws the size of each file in bytes. Log-normal sizes are computed from two uniform numbers by the Box-Muller
+/// transform (Box, Muller: A Note on the Generation of Random Normal Deviates, 1958).
 pub(super) fn draw(work: &FileWork, seed: u64) -> Vec<u64> {
     let size = |n: u64| match work.sizes {
         FileSizes::Fixed(bytes) => bytes,
         FileSizes::LogNormal { median, sigma } => {
-            // Numbers in (0, 1], so that the logarithm of the first is finite.
+            // The numbers are in (0, 1], so that the logarithm of the first is finite.
             let [u, v] =
                 [2 * n, 2 * n + 1].map(|i| ((splitmix(seed, i) >> 11) + 1) as f64 / 2f64.powi(53));
             let normal = (-2.0 * u.ln()).sqrt() * (TAU * v).cos();

@@ -1,8 +1,7 @@
-//! The folder of a set: created by us, identified by its marker, removed by the names that we
-//! remember.
+//! The folder of a set: created by this run, identified by its marker, and removed by the stored names.
 //!
-//! An entry that cannot be removed stops only the removal of its folders and of the marker, by
-//! which the rest can be found and removed later.
+//! If an entry cannot be removed, only its folders and the marker are kept. With the marker, the rest can be found
+//! and removed later.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -14,7 +13,7 @@ use cryptbench_os::Directory;
 
 use crate::LoadError;
 
-/// Files per subfolder, unless that would need too many subfolders.
+/// Number of files per subfolder, unless this would require too many subfolders.
 const PER_FOLDER: u32 = 100;
 
 /// Maximum number of subfolders: all are held open while an action runs.
@@ -23,7 +22,7 @@ const MAX_FOLDERS: u32 = 256;
 /// Maximum number of names to try for the folder of a set.
 const MAX_NAMES: u32 = 1000;
 
-/// The file that marks a folder as ours.
+/// The file that marks a folder as created by this program.
 pub(super) const MARKER: &str = ".cryptbench-files";
 
 /// Prefix of the name of a set's folder.
@@ -44,11 +43,11 @@ pub(super) struct Tree {
     folders: u32,
     per_folder: u32,
     pub(super) files: Vec<File>,
-    /// False once the file system has refused a rename that must not replace a file.
+    /// False if the file system has refused a rename that must not replace a file.
     pub(super) renames_exclusively: bool,
 }
 
-/// The open folders of a tree. Names are looked up only in them.
+/// The open folders of a tree. Names are looked up only relative to them.
 pub(super) struct Open {
     pub(super) root: Directory,
     pub(super) folders: Vec<Directory>,
@@ -73,7 +72,7 @@ impl Tree {
             files: sizes.into_iter().map(new).collect(),
             renames_exclusively: true,
         };
-        // Removes a partial tree, which dropping would leave behind.
+        // Removes a partial tree, which would otherwise be left behind.
         if let Err(e) = tree.fill(&at) {
             tree.undo(&at);
             return Err(e);
@@ -122,7 +121,7 @@ impl Tree {
         (index / self.per_folder as usize, file_name(index, self.files[index].renamed))
     }
 
-    /// The name that a file gets when it is renamed.
+    /// The name to which a file is renamed.
     pub(super) fn other_name(&self, index: usize) -> String {
         file_name(index, !self.files[index].renamed)
     }
@@ -132,7 +131,7 @@ impl Tree {
         self.files.iter().filter(|f| f.exists).count()
     }
 
-    /// Opens the folder and checks that it is ours.
+    /// Opens the folder and checks that it was created by this run.
     fn root(&self, at: &Directory) -> Result<Directory, LoadError> {
         let root = at
             .subdirectory(OsStr::new(&self.name))
@@ -143,7 +142,7 @@ impl Tree {
         Ok(root)
     }
 
-    /// Opens the folders and checks that they are ours.
+    /// Opens the folders and checks that they were created by this run.
     pub(super) fn open(&self) -> Result<Open, LoadError> {
         let root = self.root(&at(&self.directory)?)?;
         let folder = |i| {
@@ -155,10 +154,10 @@ impl Tree {
         Ok(Open { root, folders })
     }
 
-    /// Removes the files and folders. A folder with foreign entries stays.
+    /// Removes the files and folders. A folder with other entries is kept.
     ///
     /// # Errors
-    /// The first removal that failed; the others are still done.
+    /// The first failure; the remaining removals are still attempted.
     pub(super) fn remove(&mut self) -> Result<(), LoadError> {
         let at = at(&self.directory)?;
         let root = self.root(&at)?;
@@ -174,7 +173,7 @@ impl Tree {
         at.remove_directory(OsStr::new(&self.name)).map_err(failed(self.path()))
     }
 
-    /// Removes the files of one folder, and the folder. It is not an error if they are already gone.
+    /// Removes the files of one folder, and the folder. Missing files are not an error.
     fn empty(&mut self, root: &Directory, folder: u32) -> Result<(), LoadError> {
         let (name, path) = (folder_name(folder), self.path().join(folder_name(folder)));
         let open = match root.subdirectory(OsStr::new(&name)) {
@@ -191,7 +190,7 @@ impl Tree {
         removed.map_err(|e| LoadError::file("remove", path, e))
     }
 
-    /// Removes the given files that exist, all in one folder, and continues after a failure.
+    /// Removes those of the given files that exist, all in one folder, and continues after a failure.
     pub(super) fn unlink(
         &mut self,
         folder: &Directory,
@@ -216,12 +215,12 @@ impl Tree {
     }
 }
 
-/// Opens the directory to measure. The user specified it, so it may be a link.
+/// Opens the directory to measure. The user specified it, so it may be a symbolic link.
 fn at(directory: &Path) -> Result<Directory, LoadError> {
     Directory::open(directory).map_err(|e| LoadError::file("open", directory.to_owned(), e))
 }
 
-/// Creates a folder that did not exist before, so that everything in it is ours.
+/// Creates a folder that did not exist before, so that everything in it belongs to this run.
 fn own_name(directory: &Path, at: &Directory) -> Result<String, LoadError> {
     let mut n = 0;
     loop {

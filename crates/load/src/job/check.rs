@@ -1,4 +1,4 @@
-//! Checks that a job is valid, on its own and for its I/O target.
+//! Checks that a job is validby itself and for its I/O target.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{LoadError, SECTOR};
 
-/// Largest exponent of a Zipf distribution: above it, nearly all requests hit one block.
+/// Largest exponent of a Zipf distribution; with larger ones, nearly all requests go to one block.
 const MAX_THETA: f64 = 100.0;
 
 impl Job {
@@ -29,7 +29,7 @@ impl Job {
         self.check_end()
     }
 
-    /// Checks that a job can go through a stdio buffer.
+    /// Checks that a job can be executed through a stdio buffer.
     pub(crate) fn check_stdio(&self) -> Result<(), LoadError> {
         let one = self.threads == 1 && self.queue_depth == 1;
         let plain = matches!(self.direction, Direction::Read | Direction::Write)
@@ -92,7 +92,7 @@ impl Job {
     }
 }
 
-/// Checks that an I/O target accepts requests of `block_size` bytes, and has room for one.
+/// Checks that an I/O target accepts requests of `block_size` bytes, and is large enough for one.
 fn check_block(io_target: &IoTarget, block_size: u64) -> Result<(), LoadError> {
     if block_size == 0 || !block_size.is_multiple_of(SECTOR as u64) || block_size > MAX_BLOCK_SIZE {
         return Err(LoadError::BlockSize { block_size });
@@ -111,7 +111,7 @@ fn check_block(io_target: &IoTarget, block_size: u64) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Checks that an I/O target can be filled to its last byte in blocks of `block` bytes.
+/// Checks that an I/O target can be filled completely in blocks of `block` bytes.
 pub(crate) fn check_fill(
     io_target: &IoTarget,
     part: &Range<u64>,

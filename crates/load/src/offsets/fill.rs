@@ -1,4 +1,4 @@
-//! Offsets that cover a part of an extent to its last byte, in one or more passes.
+//! Offsets that cover a part of an extent completely, in one or more passes.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ pub(crate) struct FillOffsets {
     start: u64,
     end: u64,
     passes: u32,
-    /// Blocks per pass, including the short one.
+    /// Number of blocks per pass, including the short one.
     blocks: u64,
-    /// The order within each pass and the seed of the orders; ascending if `None`.
+    /// The shuffle within each pass, and the seed for the passes' orders; ascending if `None`.
     order: Option<(Shuffle, u64)>,
 }
 
@@ -24,7 +24,7 @@ impl FillOffsets {
         Self::passes(block, part, 1, None)
     }
 
-    /// `passes` passes. With a seed, each pass has its own random order. `block` must not be zero.
+    /// Offsets for this number of passes. With a seed, each pass has its own random order. `block` must not be zero.
     pub(crate) fn passes(block: u32, part: Range<u64>, passes: u32, seed: Option<u64>) -> Self {
         let blocks = part.end.saturating_sub(part.start).div_ceil(u64::from(block)).max(1);
         let order = seed.map(|seed| (Shuffle::new(blocks), seed));

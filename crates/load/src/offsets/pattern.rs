@@ -1,16 +1,16 @@
-//! The offsets of a job for each pattern.
+//! The offsets of a job, for each pattern.
 
 use super::zipf::Zipf;
 use super::{IoRequest, OffsetGenerator, Shuffle, below, mix, splitmix};
 use crate::{Amount, Direction, Job, Operation, Pattern, Start};
 
-/// Makes the draws of reads and writes independent of those of offsets.
+/// Makes the random choice of reads and writes independent of that of offsets.
 const DIRECTIONS: u64 = 0x6469_7265_6374_696f;
 
-/// Makes the positions of popular blocks independent of the draws of ranks.
+/// Makes the positions of popular blocks independent of the random ranks.
 const SCATTER: u64 = 0x7363_6174_7465_7221;
 
-/// The offsets of a job: endless, or as many as [`Amount::Bytes`] requires.
+/// The offsets of a job: an endless sequence, or as many as [`Amount::Bytes`] requires.
 #[derive(Clone, Copy)]
 pub(crate) struct JobOffsets {
     walk: Walk,
@@ -22,7 +22,7 @@ pub(crate) struct JobOffsets {
     requests: u64,
 }
 
-/// How blocks follow each other. `start` is a position within a pass.
+/// The order of blocks. `start` is a position within a pass.
 #[derive(Clone, Copy)]
 enum Walk {
     Sequential { start: u64 },
@@ -112,8 +112,8 @@ fn wrapped(start: u64, index: u64, n: u64) -> u64 {
     if at >= n { at - n } else { at }
 }
 
-/// The block at a position of a strided pass. It visits one residue after the other; the first ones
-/// have one block more if the stride does not divide the number of blocks.
+/// The block at a position of a strided pass. The pass visits one residue after another; the first residues have one
+/// block more if the number of blocks is not a multiple of the stride.
 #[inline]
 fn strided(at: u64, stride: u64, blocks: u64) -> u64 {
     let (short, longer) = (blocks / stride, blocks % stride);

@@ -1,15 +1,14 @@
-//! Random orders of any number of blocks, computed block by block.
+//! Random permutations of any number of blocks, computed block by block.
 
 use super::{GOLDEN, mix};
 
-/// Number of half-rounds. Luby and Rackoff (1988) need four for a permutation that an observer of
-/// few blocks cannot distinguish from a random one. Small halves need a few more.
+/// Number of half-rounds. Luby and Rackoff (1988) need four for a permutation that an observer of only a few blocks
+/// cannot distinguish from a random one. Small halves need a few more.
 const ROUNDS: u64 = 6;
 
-/// Permutations of `0..n`, one for each key. Uses a Feistel network over the bits that n needs and
-/// cycle walking back into the range (Black, Rogaway: Ciphers with Arbitrary Finite Domains, CT-RSA
-/// 2002). The range covers more than half of the network's domain, so that two steps suffice on
-/// average.
+/// Permutations of `0..n`, one per key: a Feistel network on as many bits as n needs, with cycle walking back into
+/// the range (Black, Rogaway: Ciphers with Arbitrary Finite Domains, CT-RSA 2002). The range covers more than half of
+/// the network's domain, so that two steps suffice on average.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shuffle {
     n: u64,
@@ -27,7 +26,7 @@ impl Shuffle {
         Self { n, low, low_mask: (1 << low) - 1, high_mask: (1 << (bits - low)) - 1 }
     }
 
-    /// Position of `i`, below n, in the order of `key`.
+    /// Position of `i`, which must be below n, in the permutation for `key`.
     #[inline]
     pub(crate) fn at(&self, key: u64, i: u64) -> u64 {
         let mut at = i;

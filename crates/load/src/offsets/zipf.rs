@@ -1,12 +1,12 @@
 //! Ranks with a Zipf distribution.
 //!
-//! Rejection-inversion (Hörmann, Derflinger: Rejection-Inversion to Generate Variates from Monotone
-//! Discrete Distributions, ACM TOMACS 6(3), 1996): exact for every exponent and any number of ranks,
-//! without tables, in constant expected time.
+//! Rejection-inversion (Hörmann, Derflinger: Rejection-Inversion to Generate Variates from Monotone Discrete
+//! Distributions, ACM TOMACS 6(3), 1996). It is exact for every exponent and any number of ranks, without tables, in
+//! constant expected time.
 
 use super::splitmix;
 
-/// Draws before falling back to the most popular rank. Fewer than half of the draws are rejected.
+/// Maximum number of draws before the most popular rank is used. Fewer than half of the draws are rejected.
 const DRAWS: u64 = 64;
 
 /// Ranks 1 to n; rank k has a probability proportional to k^-theta.
@@ -14,7 +14,7 @@ const DRAWS: u64 = 64;
 pub(super) struct Zipf {
     theta: f64,
     n: f64,
-    /// The hat's integral up to just below the first rank, and up to just above the last one.
+    /// The hat function's integral up to just below the first rank, and up to just above the last one.
     low: f64,
     high: f64,
     /// A rank at most this far above its draw is accepted without evaluating the hat.
@@ -31,7 +31,7 @@ impl Zipf {
         zipf
     }
 
-    /// The rank, from 1, that the SplitMix64 sequence of `seed` yields.
+    /// The rank, from 1, for the SplitMix64 sequence with this seed.
     #[inline]
     pub(super) fn rank(&self, seed: u64) -> u64 {
         for draw in 0..DRAWS {
@@ -60,7 +60,7 @@ impl Zipf {
 
     /// The inverse of `integral`.
     fn inverse(&self, y: f64) -> f64 {
-        // Rounding may take the product below -1, where the logarithm is undefined.
+        // Rounding can make the product less than -1, where the logarithm is undefined.
         let t = (y * (1.0 - self.theta)).max(-1.0);
         (ratio(t, f64::ln_1p) * y).exp()
     }

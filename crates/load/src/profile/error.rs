@@ -20,7 +20,7 @@ pub enum ProfileError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The file is much larger than any profile.
+    /// The file is much too large for a profile.
     #[error(
         "{} is larger than 1 MiB and therefore not a profile; specify a file of workloads",
         shown(path)
@@ -51,7 +51,7 @@ pub enum ProfileError {
         /// The remedy.
         remedy: String,
     },
-    /// A limit on file sizes leaves no workload.
+    /// A file size limit leaves no workload.
     #[error(
         "no workload of profile {profile} fits into files of {limit} bytes; the smallest needs {smallest}"
     )]
@@ -60,7 +60,7 @@ pub enum ProfileError {
         profile: String,
         /// The limit, bytes.
         limit: u64,
-        /// The smallest limit that leaves a workload, bytes.
+        /// The smallest limit that leaves a workload, in bytes.
         smallest: u64,
     },
 }

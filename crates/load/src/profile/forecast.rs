@@ -7,12 +7,12 @@ use super::{
 };
 use crate::{Direction, Flush, Rate};
 
-/// Number of discarded trials of a workload on each arm: one if trials are timed.
+/// Number of discarded trials per workload and arm: one if trials are timed.
 fn discarded(work: &Work) -> u64 {
     u64::from(matches!(work, Work::Block(block) if block.amount == WorkAmount::Time))
 }
 
-/// Requests of a time-based trial outside its measured time, in multiples of the queue depth.
+/// Number of requests of a time-based trial outside its measured time, as a multiple of the queue depth.
 const QUEUES: f64 = 3.0;
 
 /// Speeds of the storage, measured or assumed.
@@ -22,16 +22,16 @@ pub struct Rates {
     pub read: f64,
     /// Rate of large writes, bytes per second.
     pub write: f64,
-    /// Fixed time of a request in seconds, in addition to the time of its bytes.
+    /// Fixed time of a request in seconds, in addition to the time for its bytes.
     pub request_s: f64,
-    /// Small files per second, for any action.
+    /// Number of small files per second, for any action.
     pub files: f64,
     /// Seconds to open a volume.
     pub unlock_s: f64,
 }
 
 impl Default for Rates {
-    /// A SATA SSD on an ordinary computer.
+    /// A SATA SSD in an ordinary computer.
     fn default() -> Self {
         Self { read: 500e6, write: 400e6, request_s: 100e-6, files: 5000.0, unlock_s: 2.0 }
     }
@@ -42,22 +42,22 @@ impl Default for Rates {
 pub struct Assumptions {
     /// Number of arms, including plain storage.
     pub arms: u32,
-    /// Measured trials of each workload on each arm.
+    /// Number of measured trials of each workload on each arm.
     pub pairs: u32,
-    /// Measured seconds of a timed trial.
+    /// Measured time of a timed trial, in seconds.
     pub trial_s: f64,
-    /// Unmeasured lead-in of a timed trial in seconds, unless the profile specifies it.
+    /// Unmeasured ramp before a timed trial in seconds, unless the profile specifies it.
     pub ramp_s: f64,
     /// Size of the scratch file in bytes.
     pub scratch_bytes: u64,
-    /// How often the scratch file is filled: once if all arms share its extents.
+    /// Number of times that the scratch file is filled: once if all arms share its extents.
     pub fills: u32,
     /// Speeds of the storage.
     pub rates: Rates,
 }
 
-/// The amounts and times of a run. Timed trials take exactly the given time. The amounts that they transfer,
-/// and the times of all other trials, follow from the assumed speeds. Caches reduce both.
+/// The amounts and times of a run. Timed trials take exactly the given time. Their amounts of data, and the times of
+/// all other trials, are calculated from the assumed speeds. Caches reduce both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
     /// Number of trials, including discarded ones.
@@ -68,7 +68,7 @@ pub struct Forecast {
     pub bytes_read: u64,
     /// Seconds, including pauses.
     pub seconds: f64,
-    /// Maximum number of bytes occupied on the storage at any time.
+    /// Maximum number of bytes that are occupied on the storage at any time.
     pub scratch_bytes: u64,
 }
 
@@ -155,8 +155,8 @@ impl Profile {
 }
 
 impl Work {
-    /// Minimum seconds of one trial that measures for `timed_s`: a timed trial also fills its queue, counts whole
-    /// queues and drains them. `scratch` is the size of the scratch file in bytes.
+    /// Minimum duration in seconds of one trial that measures for `timed_s`. A timed trial also fills its queue,
+    /// counts whole queues and drains them. `scratch` is the size of the scratch file in bytes.
     pub fn seconds(&self, timed_s: f64, scratch: u64, rates: &Rates) -> f64 {
         match self {
             Self::Block(work) => {
@@ -177,7 +177,7 @@ impl Work {
                     }
                 }
             }
-            // The files are created first, unless an earlier trial has left them.
+            // The files are created first, unless they are left from an earlier trial.
             Self::Files(work) => {
                 let read_s = match work.action {
                     FileAction::Read => {
@@ -211,8 +211,8 @@ fn block_trial(work: &BlockWork, timed_s: f64, scratch: u64, rates: &Rates) -> C
     Cost { written: bytes * (1.0 - reads), read: bytes * reads, seconds }
 }
 
-/// Bytes per second: requests in flight divide the time of one request, up to the rate of large
-/// requests and the workload's own limit.
+/// Bytes per second. Requests in flight increase the speed in proportion, up to the rate of large requests and the
+/// workload's own limit.
 fn speed(work: &BlockWork, reads: f64, rates: &Rates) -> f64 {
     let block = work.block_size as f64;
     let most = 1.0 / (reads / rates.read + (1.0 - reads) / rates.write);
@@ -235,7 +235,7 @@ fn files_trial(work: &FileWork, rates: &Rates) -> Cost {
     Cost { written, read, seconds: count / rates.files + written / rates.write + read / rates.read }
 }
 
-/// The cost of creating a set before the clock starts.
+/// The cost of creating a set before the measured time.
 fn create(work: &FileWork, rates: &Rates) -> Cost {
     files_trial(&FileWork { action: FileAction::Create, ..work.clone() }, rates)
 }

@@ -1,4 +1,4 @@
-//! Workload profiles: the workloads whose results people quote, as data.
+//! Workload profiles: the workloads of well-known benchmarks, as data.
 //!
 //! A profile is a TOML file; `profiles/` contains the built-in ones.
 
@@ -22,7 +22,7 @@ pub use work::{
     BlockWork, Cache, FileAction, FileSizes, FileUse, FileWork, UnlockWork, Work, WorkAmount,
 };
 
-/// The built-in profiles: name and text. To add one, add a file and its line here.
+/// The built-in profiles: name and text. To add a profile, add a file, and a line to this list.
 const BUILTIN: &[(&str, &str)] = &[
     ("quick", include_str!("../../profiles/quick.toml")),
     ("atto", include_str!("../../profiles/atto.toml")),
@@ -53,25 +53,25 @@ pub struct Profile {
     pub description: String,
     /// The familiar form of the results.
     pub presentation: Presentation,
-    /// Whether requests go through the page cache unless the user decides otherwise.
+    /// Whether requests go through the page cache unless the user chooses otherwise.
     pub buffered: bool,
-    /// Size of the scratch file in bytes; if `None`, chosen from the free space.
+    /// Size of the scratch file in bytes; if `None`, it depends on the free space.
     pub size: Option<u64>,
-    /// Measured seconds of a timed trial; if `None`, chosen from the budget.
+    /// Measured time of a timed trial in seconds; if `None`, it depends on the budget.
     pub trial_s: Option<f64>,
-    /// Trials per workload and arm; if `None`, as many as narrow intervals need.
+    /// Trials per workload and arm; if `None`, as many as are needed for narrow intervals.
     pub trials: Option<u32>,
-    /// Unmeasured seconds before each timed trial; if `None`, the runner chooses.
+    /// Unmeasured time before each timed trial in seconds; if `None`, the runner chooses it.
     pub ramp_s: Option<f64>,
-    /// Seconds of pause before each trial.
+    /// Pause before each trial, in seconds.
     pub pause_s: f64,
-    /// Seconds of pause between two rounds of all workloads (between two series of iozone).
+    /// Pause between two rounds of all workloads in seconds (between two series of iozone).
     pub round_pause_s: f64,
     /// The estimator of its users.
     pub estimator: Option<Estimator>,
-    /// At least one; identifiers are unique.
+    /// At least one workload; the identifiers are unique.
     pub workloads: Vec<WorkloadSpec>,
-    /// Differences from the meaning at the profile's origin, in sentences (fio job files).
+    /// Differences from the original meaning of the profile, in sentences (for fio job files).
     pub remarks: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ pub struct WorkloadSpec {
     pub label: String,
     /// The work.
     pub work: Work,
-    /// The figure that people quote for it.
+    /// The figure that is usually quoted for it.
     pub headline: Headline,
 }
 
@@ -109,10 +109,11 @@ impl Profile {
         }
     }
 
-    /// The name of the built-in profile that a user means, in upper or lower case or by a unique part.
+    /// The name of the built-in profile that the user means. The case is ignored, and a unique part of the name is
+    /// sufficient.
     ///
     /// # Errors
-    /// [`ProfileError::Unknown`] if the text matches no profile, or several.
+    /// [`ProfileError::Unknown`] if the text matches no profile, or more than one.
     pub fn meant(asked: &str) -> Result<&'static str, ProfileError> {
         let all = built_in();
         let found =
@@ -120,7 +121,7 @@ impl Profile {
         Ok(found[0])
     }
 
-    /// Parses a profile; `origin` is its name in errors.
+    /// Parses a profile; errors refer to it as `origin`.
     ///
     /// # Errors
     /// [`ProfileError::Syntax`] or [`ProfileError::Invalid`], with the line.
@@ -128,21 +129,21 @@ impl Profile {
         parse::parse(text, origin)
     }
 
-    /// Parses a fio job file (docs/profiles.md lists the options); `origin` is its name in errors and gives the
-    /// profile its name.
+    /// Parses a fio job file (docs/profiles.md lists the options); errors refer to it as `origin`, which also
+    /// provides the profile's name.
     ///
     /// # Errors
-    /// [`ProfileError::Invalid`] with the line, for an option that is not supported or cannot be executed here.
+    /// [`ProfileError::Invalid`] with the line, if an option is not supported or cannot be executed.
     pub fn from_fio(text: &str, origin: &str) -> Result<Self, ProfileError> {
         fio::parse(text, origin)
     }
 
-    /// Reads and parses a profile. It is a fio job file if its name ends in `.fio` or `.ini` or if
-    /// its text looks like one, otherwise TOML.
+    /// Reads and parses a profile. The file is parsed as a fio job file if its name ends in `.fio` or `.ini` or its
+    /// text looks like one, otherwise as TOML.
     ///
     /// # Errors
-    /// Those of [`from_toml`](Self::from_toml) and [`from_fio`](Self::from_fio);
-    /// [`ProfileError::Read`] or [`ProfileError::TooLarge`] if the file cannot be read.
+    /// The errors of [`from_toml`](Self::from_toml) and [`from_fio`](Self::from_fio); [`ProfileError::Read`] or
+    /// [`ProfileError::TooLarge`] if the file cannot be read.
     pub fn from_file(path: &Path) -> Result<Self, ProfileError> {
         let text = cryptbench_os::read_text(path, MAX_FILE).map_err(|source| {
             let path = path.to_owned();

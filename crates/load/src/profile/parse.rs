@@ -11,10 +11,10 @@ use super::size::format_size;
 use super::{Estimator, Presentation, Profile, ProfileError, Work, WorkloadSpec};
 use fields::{Fields, Source, Value};
 
-/// Maximum length of a label: tables keep their shape.
+/// Maximum length of a label, so that tables are not deformed.
 pub(super) const MAX_LABEL: usize = 22;
 
-/// Maximum length of name, identifier and description, in characters.
+/// Maximum length of names, identifiers and descriptions, in characters.
 pub(super) const MAX_ID: usize = 48;
 pub(super) const MAX_DESCRIPTION: usize = 400;
 

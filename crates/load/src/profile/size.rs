@@ -1,8 +1,8 @@
 //! Sizes as people write them: `4KiB`, `1 MiB`, `512`.
 
-/// The bytes of a size; `None` if the text is not a size.
+/// The number of bytes of a size; `None` if the text is not a size.
 ///
-/// Only binary units are accepted, because `KB` and `MB` mean 1000 to some and 1024 to others.
+/// Only binary units are accepted, because the meaning of `KB` and `MB` is ambiguous (1000 or 1024).
 pub(super) fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -17,7 +17,7 @@ pub(super) fn parse_size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Formats a size in its largest binary unit that gives a whole number: `64 KiB`.
+/// Formats a size with the largest binary unit that gives an integer: `64 KiB`.
 pub(super) fn format_size(bytes: u64) -> String {
     let (number, unit) = in_unit(bytes);
     format!("{number} {}", if unit.is_empty() { "B".to_owned() } else { format!("{unit}iB") })

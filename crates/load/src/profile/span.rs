@@ -1,10 +1,10 @@
-//! The space that workloads need, and profiles reduced to fit into less.
+//! The space that workloads need, and profiles that are reduced to fit into less space.
 
 use super::{BlockWork, FileSizes, FileUse, Profile, ProfileError, Work, WorkAmount};
 use crate::Pattern;
 
 impl BlockWork {
-    /// Smallest scratch file in bytes with which this workload can run; 0 if it uses none.
+    /// Smallest scratch file in bytes with which this workload can run; 0 if it does not use one.
     pub fn scratch_span(&self) -> u64 {
         match self.file {
             FileUse::Fresh(_) => 0,
@@ -13,7 +13,7 @@ impl BlockWork {
         }
     }
 
-    /// Bytes of all blocks that a sampled pattern visits in one pass; 0 for other patterns.
+    /// Total size in bytes of all blocks that a sampled pattern visits in one pass; 0 for other patterns.
     pub(super) fn sampled_span(&self) -> u64 {
         match self.pattern {
             Pattern::Sampled { points, run } => {
@@ -23,7 +23,8 @@ impl BlockWork {
         }
     }
 
-    /// Drops points of a sample that do not fit into `bytes`; returns how many remain, and how many there were.
+    /// Drops points of a sample that do not fit into `bytes`. Returns the remaining and the original number of
+    /// points.
     fn sample_within(&mut self, bytes: u64) -> Option<(u32, u32)> {
         let Pattern::Sampled { points, run } = self.pattern else { return None };
         let fit = bytes / self.block_size.saturating_mul(u64::from(run)).max(1);
@@ -58,8 +59,8 @@ impl Work {
 }
 
 impl Profile {
-    /// The same on storage of `bytes` bytes: work on the whole storage covers its whole blocks, and a sample
-    /// has as many points as fit; a remark reports this.
+    /// The profile for storage of `bytes` bytes. Work on the whole storage covers all of its whole blocks, and a
+    /// sample has as many points as fit, which a remark reports.
     pub fn over(mut self, bytes: u64) -> Self {
         for workload in &mut self.workloads {
             let Work::Block(block) = &mut workload.work else { continue };
@@ -78,7 +79,7 @@ impl Profile {
         self
     }
 
-    /// Smallest scratch file in bytes into which every workload fits; 0 if none uses it.
+    /// Smallest scratch file in bytes into which every workload fits; 0 if no workload uses it.
     pub fn scratch_needed(&self) -> u64 {
         let spans = self.workloads.iter().map(|w| match &w.work {
             Work::Block(block) => block.scratch_span(),
@@ -87,8 +88,8 @@ impl Profile {
         spans.max().unwrap_or(0)
     }
 
-    /// Drops the workloads that need a file of more than `bytes`, limits the profile's own scratch
-    /// size, and returns the number of dropped workloads.
+    /// Drops the workloads that need a file of more than `bytes`, limits the scratch size of the profile, and returns
+    /// the number of dropped workloads.
     ///
     /// # Errors
     /// [`ProfileError::NothingLeft`] if no workload is left; the profile is then unchanged.

@@ -2,7 +2,7 @@
 
 use crate::{Content, Direction, Flush, Pattern, Rate, Start};
 
-/// Largest small file in bytes; each is written from memory in one piece.
+/// Size in bytes of the largest small file; each is written from memory in one piece.
 pub(crate) const MAX_SMALL_FILE: u64 = 16 << 20;
 
 /// Maximum number of requests whose offset and latency are recorded.
@@ -28,13 +28,13 @@ pub struct BlockWork {
     pub pattern: Pattern,
     /// Where the pattern starts.
     pub start: Start,
-    /// Bytes per request, a multiple of 512.
+    /// Request size in bytes, a multiple of 512.
     pub block_size: u64,
-    /// Requests in flight per thread, 1 to [`MAX_QUEUE_DEPTH`](crate::MAX_QUEUE_DEPTH).
+    /// Number of requests in flight per thread, 1 to [`MAX_QUEUE_DEPTH`](crate::MAX_QUEUE_DEPTH).
     pub queue_depth: u32,
     /// Threads, 1 to [`MAX_THREADS`](crate::MAX_THREADS).
     pub threads: u32,
-    /// How long or how much a trial measures.
+    /// The time or amount of data that a trial measures.
     pub amount: WorkAmount,
     /// When written data must be on the device.
     pub flush: Flush,
@@ -52,22 +52,22 @@ pub struct BlockWork {
     pub stdio: bool,
 }
 
-/// How long or how much a trial of a workload measures.
+/// The time or amount of data that a trial of a workload measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkAmount {
-    /// For the duration of a trial.
+    /// The duration of a trial.
     #[default]
     Time,
     /// This number of bytes.
     Bytes(u64),
-    /// As many bytes as the storage has. Only a run knows this: [`Profile::over`](super::Profile::over).
+    /// The size of the storage in bytes, which is known only in a run: [`Profile::over`](super::Profile::over).
     Whole,
 }
 
 /// The file to which the requests of a trial go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
-    /// The given number of bytes at the start of the filled scratch file, or all of it.
+    /// The given number of bytes at the start of the filled scratch file; if `None`, the whole file.
     Scratch(Option<u64>),
     /// A new, empty file for each trial, which grows to this number of bytes.
     Fresh(u64),
@@ -98,11 +98,11 @@ cryptbench_catalog::named! {
     /// The action on each file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FileAction {
-        /// Create and write, then flush all files at the end.
+        /// Creates and writes the files, then flushes all of them at the end.
         Create = "create",
         /// stat(2).
         Stat = "stat",
-        /// Open and read to the end.
+        /// Opens each file and reads it to the end.
         Read = "read",
         /// rename(2) within its directory.
         Rename = "rename",
@@ -118,8 +118,7 @@ impl Default for FileUse {
 }
 
 impl BlockWork {
-    /// Requests of one thread on the whole scratch file, with timed trials and defaults for
-    /// everything else.
+    /// Requests of one thread to the whole scratch file, with timed trials and defaults for everything else.
     pub fn new(direction: Direction, pattern: Pattern, block_size: u64, queue_depth: u32) -> Self {
         Self {
             direction,
@@ -141,7 +140,7 @@ impl BlockWork {
 }
 
 impl Work {
-    /// Bytes per request; mean bytes per file for small files; 0 for a volume.
+    /// Request size in bytes; for small files, the mean size of a file; 0 for a volume.
     pub fn block_size(&self) -> u64 {
         match self {
             Self::Block(block) => block.block_size,
@@ -150,7 +149,7 @@ impl Work {
         }
     }
 
-    /// Whether it reads or writes the storage from its first to its last byte.
+    /// Whether the storage is read or written completely, from the first to the last byte.
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::Block(block) if block.amount == WorkAmount::Whole)
     }
@@ -160,7 +159,7 @@ impl FileSizes {
     /// Upper limit of log-normal sizes in bytes.
     pub const CAP: u64 = 1 << 20;
 
-    /// Mean size in bytes, ignoring the limit.
+    /// Mean size in bytes, not taking the upper limit into account.
     pub fn mean(self) -> u64 {
         match self {
             Self::Fixed(bytes) => bytes,
@@ -174,9 +173,9 @@ impl FileSizes {
 /// Sizes of small files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FileSizes {
-    /// All the same size, in bytes.
+    /// The same size for all files, in bytes.
     Fixed(u64),
-    /// ln(size) is normally distributed; sizes are drawn from the seed and limited to 1 MiB.
+    /// Sizes whose logarithm is normally distributed, derived from the seed and limited to 1 MiB.
     LogNormal {
         /// Median in bytes.
         median: u64,
@@ -185,11 +184,11 @@ pub enum FileSizes {
     },
 }
 
-/// Opening an encrypted volume: from the passphrase to the first block read.
+/// Opening an encrypted volume: the time from the passphrase to the first block read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnlockWork {
     /// Whether the passphrase is correct.
     pub right: bool,
-    /// Whether the opener knows the PRF, or must try all PRFs of the format.
+    /// Whether the PRF is specified; otherwise all PRFs of the format are tried.
     pub prf_known: bool,
 }

@@ -1,15 +1,15 @@
-//! Finds the faults of a unit from its bytes, its history and the jobs that wrote; does no I/O.
+//! Finds faults in a unit from its bytes, its history and the jobs that wrote it. Does not perform I/O.
 
 use super::map::{History, Writer};
 use super::{Fault, Finding, Verification};
 use crate::{SECTOR, SectorState, verify_sector};
 
-/// Judges units by the data that the jobs may have left there.
+/// Judges units by comparing them with the data that the jobs may have left there.
 pub(super) struct Judge {
     pub(super) writers: Vec<Writer>,
 }
 
-/// The content of a sound sector of a unit: the expected state, or the generation of a different one.
+/// The content of an intact sector of a unit: the expected state, or the generation of another state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     Right,
@@ -17,13 +17,13 @@ enum Shows {
 }
 
 impl Judge {
-    /// Whether a second read might return something different for any sector of a unit.
+    /// Whether a second read might return different data for any sector of a unit.
     pub(super) fn is_outdated(&self, data: &[u8], offset: u64, history: History) -> bool {
         sectors(data, offset).any(|(_, state)| self.is_other(state, history))
     }
 
-    /// Judges the unit at `offset`, read as `data`. `again` is a second read, made if the first one
-    /// was [outdated](Self::is_outdated).
+    /// Judges the unit at `offset`, read as `data`. `again` is a second read, made if the first was
+    /// [outdated](Self::is_outdated).
     pub(super) fn written(
         &self,
         data: &[u8],
@@ -65,7 +65,7 @@ impl Judge {
         }
     }
 
-    /// Judges a unit without an acknowledged write.
+    /// Judges a unit to which no acknowledged write was made.
     pub(super) fn unwritten(&self, data: &[u8], offset: u64, into: &mut Verification) {
         for (at, found) in sectors(data, offset) {
             let SectorState::Misplaced { generation, seed, .. } = found else {
@@ -85,8 +85,8 @@ impl Judge {
         self.writers.iter().find(|w| (w.generation, w.seed) == (generation, seed))
     }
 
-    /// `None` for a sector that is not sound. The acknowledged state is correct; so is one that a
-    /// later job may have left, unless all that job's writes were acknowledged.
+    /// `None` if the sector is not intact. The acknowledged state is correct, and so is a state that a later job may
+    /// have left, unless all writes of that job were acknowledged.
     fn shows(&self, state: SectorState, history: History) -> Option<Shows> {
         let SectorState::Valid { generation, seed } = state else { return None };
         let right = self.writer(generation, seed).is_some_and(|writer| {

@@ -1,4 +1,4 @@
-//! Records which generation was acknowledged at which offset.
+//! Records the generation that was last acknowledged at each offset.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,8 +10,7 @@ use crate::{Content, Job, LoadError, Operation, SECTOR};
 
 /// The last two acknowledged generations of each unit of an I/O target.
 ///
-/// The unit is the block size of the jobs, or the greatest common divisor of their block sizes.
-/// Each unit takes 16 bytes of memory.
+/// The unit is the greatest common divisor of the jobs' block sizes. Each unit needs 16 bytes of memory.
 pub struct Acknowledged {
     unit: u64,
     units: Vec<[AtomicU64; 2]>,
@@ -22,14 +21,14 @@ pub struct Acknowledged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Writer {
     pub(super) generation: u64,
-    /// Low half of the seed, as in verify headers.
+    /// Low half of the job's seed, as in verify headers.
     pub(super) seed: u32,
-    /// Whether some of its writes may not have been acknowledged: it is running, failed, or was
+    /// Whether some of the job's writes may not have been acknowledged, because it is running, has failed, or was
     /// stopped.
     pub(super) open: bool,
 }
 
-/// Means that there is no acknowledged write.
+/// Indicates that there is no acknowledged write.
 const NONE: u64 = 0;
 
 /// The acknowledged generations of one unit.
@@ -40,7 +39,7 @@ pub(super) struct History {
 }
 
 impl Acknowledged {
-    /// A map for an I/O target of `len` bytes to which nothing has been written yet.
+    /// A map for an I/O target of `len` bytes to which nothing has been written.
     ///
     /// # Errors
     /// [`LoadError::Untraceable`] if the unit is zero or not a multiple of 512 bytes.
@@ -48,11 +47,11 @@ impl Acknowledged {
         Self::new(len, unit, NONE)
     }
 
-    /// A map for an I/O target of `len` bytes after a [prefill](crate::Engine::prefill) with this
-    /// seed: generation 0 everywhere.
+    /// A map for an I/O target of `len` bytes after a [prefill](crate::Engine::prefill) with this seed: every unit
+    /// has generation 0.
     ///
     /// # Errors
-    /// Those of [`nothing`](Self::nothing).
+    /// The errors of [`nothing`](Self::nothing).
     pub fn filled(len: u64, unit: u64, seed: u64) -> Result<Self, LoadError> {
         let map = Self::new(len, unit, encode(0))?;
         map.note(Writer { generation: 0, seed: seed as u32, open: false });
@@ -101,7 +100,7 @@ impl Acknowledged {
         self.unit
     }
 
-    /// Bytes covered by the map; a partial unit at the end is not.
+    /// Number of bytes covered by the map, which does not include a partial unit at the end.
     pub(super) fn len(&self) -> u64 {
         self.unit * self.units.len() as u64
     }
@@ -111,7 +110,7 @@ impl Acknowledged {
         let first = (offset / self.unit) as usize;
         let count = (len / self.unit) as usize;
         for [last, before] in self.units.iter().skip(first).take(count) {
-            // Two writes of one generation to one unit may race; both store the same value.
+            // Two writes of the same generation to one unit may race; both store the same value.
             let was = last.load(Relaxed);
             if was != encode(generation) {
                 before.store(was, Relaxed);
@@ -137,7 +136,7 @@ impl Acknowledged {
     }
 }
 
-/// Distinguishes all generations except 2^64 - 1, which does not occur: jobs count up from 1.
+/// Unique for all generations except 2^64 - 1, which does not occur, because jobs count up from 1.
 fn encode(generation: u64) -> u64 {
     generation.saturating_add(1)
 }
@@ -146,7 +145,7 @@ fn decode(code: u64) -> Option<u64> {
     (code != NONE).then(|| code - 1)
 }
 
-/// A sink that records acknowledged writes and passes them on to another sink.
+/// A sink that records acknowledged writes and forwards them to another sink.
 pub(crate) struct Traced<S> {
     inner: S,
     acknowledged: Arc<Acknowledged>,

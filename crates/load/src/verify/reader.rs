@@ -11,20 +11,19 @@ use super::{Acknowledged, Verification};
 use crate::job::check_range;
 use crate::{LoadError, MAX_BLOCK_SIZE, Operation};
 
-/// Bytes per read; at least one unit.
+/// Number of bytes per read; at least one unit.
 const READ: u64 = 1 << 20;
 
 impl Acknowledged {
     /// Reads every unit through the I/O target's inline layer and compares it with the acknowledged writes.
     ///
-    /// On a buffered I/O target the kernel is advised to drop the page cache first, but it may ignore that;
-    /// with direct I/O the data certainly comes from the device. Calls `progress` with the number of bytes read
-    /// so far.
+    /// On a buffered I/O target, the kernel is first advised to drop the page cache, but it may ignore this. With
+    /// direct I/O, the data is certain to come from the device. Calls `progress` with the number of bytes read so
+    /// far.
     ///
     /// # Errors
-    /// [`LoadError::Io`] and [`LoadError::Short`] if reading fails; [`LoadError::Interrupted`] if
-    /// `stop` is set; [`LoadError::BlockNotUnits`] if the data unit of the inline layer does not
-    /// divide [`unit`](Self::unit).
+    /// [`LoadError::Io`] and [`LoadError::Short`] if reading fails; [`LoadError::Interrupted`] if `stop` is set;
+    /// [`LoadError::BlockNotUnits`] if [`unit`](Self::unit) is not a multiple of the inline layer's data unit.
     pub fn verify(
         &self,
         io_target: &IoTarget,
@@ -83,7 +82,7 @@ fn read(io_target: &IoTarget, offset: u64, data: &mut [u8]) -> Result<(), LoadEr
     let (operation, len) = (Operation::Read, data.len() as u32);
     let at = io_target.extent.offset + offset;
     if io_target.mode == IoMode::Buffered {
-        // Advice only: if the kernel ignores it, this verifies what the cache holds.
+        // This is only advice: if the kernel ignores it, the contents of the cache are verified.
         files::forget_range(&io_target.file, at, len.into());
     }
     let mut done = 0;

@@ -1,4 +1,4 @@
-//! Counts the completions of one thread, and sums over threads.
+//! Counts the completions of one thread, and adds up the counts of several threads.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,12 +16,12 @@ const SAMPLES_AHEAD: u32 = 1 << 16;
 pub(crate) struct Tally {
     gate: Arc<Gate>,
     latency: Histogram<u64>,
-    /// Submission and completion latency, if any were taken.
+    /// Submission and completion latency, if they were measured.
     parts: Option<Box<[Histogram<u64>; 2]>>,
     /// Completion time and sample.
     samples: Vec<(u64, Sample)>,
     wanted_samples: usize,
-    /// One in this many counted requests is a sample.
+    /// One in this many counted requests is recorded as a sample.
     sample_every: u64,
     ios: u64,
     bytes: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Tally {
     idle: bool,
 }
 
-/// The totals of a thread so far.
+/// The totals of a thread up to now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moved {
     pub(crate) ios: u64,
@@ -46,11 +46,12 @@ pub(crate) struct Moved {
 
 /// 1 ns to 1 h; longer latencies are counted as one hour.
 fn histogram() -> Histogram<u64> {
-    // Constant valid bounds, so the constructor cannot fail.
+    // The bounds are constant and valid, so the constructor cannot fail.
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds")
 }
 
-/// The n of "one of n requests is a sample"; samples are spread over all requests of a job if their number is known.
+/// The n of "one in n requests is a sample". If the total number of requests of a job is known, the samples are
+/// distributed evenly over them.
 fn sample_every(job: &Job) -> u64 {
     match job.amount {
         Amount::Bytes(bytes) => {
@@ -82,14 +83,14 @@ impl Tally {
         }
     }
 
-    /// Continues with the next slice, whose gate is given, and keeps the counts.
+    /// Continues with the next slice, using its gate, and keeps the counts.
     pub(crate) fn go_on(&mut self, gate: &Arc<Gate>) {
         self.gate = Arc::clone(gate);
         self.counted_before = self.ios;
         self.last = 0;
     }
 
-    /// Requests and bytes counted, and the bytes of all requests.
+    /// Number of requests and bytes counted, and number of bytes of all requests.
     pub(crate) fn moved(&self) -> Moved {
         Moved { ios: self.ios, bytes: self.bytes, total_bytes: self.total_bytes }
     }
@@ -99,7 +100,7 @@ impl Tally {
         self.last
     }
 
-    /// Sums the tallies of all threads of one gate.
+    /// Adds up the tallies of all threads of one gate.
     pub(crate) fn sum(gate: &Gate, tallies: Vec<Self>, interrupted: bool) -> Measurement {
         let last = tallies.iter().map(Self::last).max().unwrap_or(0);
         Measurement {
@@ -110,7 +111,7 @@ impl Tally {
         }
     }
 
-    /// Sums the counts of all threads, without the times.
+    /// Adds up the counts of all threads, without the times.
     pub(crate) fn merge(tallies: Vec<Self>) -> Measurement {
         let (mut latency, mut submission, mut completion) = (histogram(), histogram(), histogram());
         let (mut ios, mut bytes, mut writes, mut flushes) = (0, 0, 0, 0);
@@ -133,8 +134,8 @@ impl Tally {
             samples.extend(t.samples);
             wanted_samples = t.wanted_samples;
         }
-        // Each thread kept its own first samples. The sort is stable, which keeps one thread's
-        // order.
+        // Each thread has recorded its own first samples. The sort is stable, so the order within a thread is
+        // preserved.
         samples.sort_by_key(|(done, _)| *done);
         Measurement {
             elapsed: Duration::ZERO,

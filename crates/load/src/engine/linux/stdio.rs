@@ -1,7 +1,7 @@
 //! Requests through a stdio buffer, as made by programs with fwrite(3) and fread(3).
 //!
-//! The C library's own stdio performs them, because its behaviour is the subject of the
-//! measurement: glibc passes whole blocks of a large request around its buffer and copies the rest.
+//! They are performed by the C library's own stdio, whose behaviour is to be measured: glibc transfers whole blocks
+//! of a large request without its buffer, and copies only the rest.
 
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -12,15 +12,15 @@ use cryptbench_blockdev::AlignedBuf;
 use crate::LoadError;
 use crate::engine::transfer::Transfer;
 
-/// Buffer size in bytes: `st_blksize` of the usual file systems, the size that glibc allocates.
+/// Buffer size in bytes: `st_blksize` of the usual file systems, which glibc uses as the buffer size.
 const BUFFER: usize = 4096;
 
-/// A `FILE` over the file of an I/O target, for one thread.
+/// A `FILE` for the file of an I/O target, for one thread.
 pub(in crate::engine) struct Stream {
     stream: NonNull<libc::FILE>,
     /// Position of the next byte in the file.
     at: Option<u64>,
-    /// Aligned as direct I/O requires. Dropped after the stream that uses it.
+    /// Aligned for direct I/O. Dropped after the stream that uses it.
     _buffer: AlignedBuf,
 }
 
@@ -29,15 +29,15 @@ impl Stream {
         let failed = |source| LoadError::Setup { what: "opening a stdio stream", source };
         let file = transfer.file.try_clone().map_err(failed)?;
         let mode = if transfer.direction.writes() { c"r+" } else { c"r" };
-        // SAFETY: the descriptor is open and the mode a C string.
+        // SAFETY: the descriptor is open, and the mode is a C string.
         let stream = unsafe { libc::fdopen(file.as_raw_fd(), mode.as_ptr()) };
         let stream = NonNull::new(stream).ok_or_else(|| failed(io::Error::last_os_error()))?;
         // The stream now owns the descriptor.
         let _ = file.into_raw_fd();
         let mut buffer = AlignedBuf::zeroed(BUFFER);
         let start = buffer.as_mut_ptr().cast();
-        // SAFETY: the stream has not been used yet. The buffer has `BUFFER` bytes, nothing else
-        // refers to them, and it outlives the stream (see `drop`).
+        // SAFETY: the stream has not been used yet. The buffer has `BUFFER` bytes, nothing else refers to it, and it
+        // outlives the stream (see `drop`).
         let refused = unsafe { libc::setvbuf(stream.as_ptr(), start, libc::_IOFBF, BUFFER) };
         let stream = Self { stream, at: None, _buffer: buffer };
         if refused != 0 {
@@ -62,7 +62,7 @@ impl Stream {
         self.moved(at, moved, data.len())
     }
 
-    /// Passes the remaining contents of the buffer to the kernel.
+    /// Writes the remaining contents of the buffer to the file.
     pub(in crate::engine) fn end(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
         match unsafe { libc::fflush(self.stream.as_ptr()) } {
@@ -96,8 +96,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: the stream is open and not used again; its buffer is dropped after it. `fclose`
-        // writes what a stopped job left in the buffer; no caller needs the result.
+        // SAFETY: the stream is open and is not used again; its buffer is dropped after it. `fclose` writes data that
+        // a stopped job has left in the buffer; the result is not needed.
         unsafe { libc::fclose(self.stream.as_ptr()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Engine features of Windows: a completion port and durable writes, but no stdio streams.
+//! Engine features specific to Windows: a completion port and durable writes, but no stdio streams.
 
 mod port;
 
@@ -8,7 +8,7 @@ pub(super) use self::port::Queue;
 use super::transfer::Transfer;
 use crate::LoadError;
 
-/// A stream of the C library; Windows has several, and no profile specifies which one to measure.
+/// A stream of the C library; Windows has several C libraries, and profiles do not specify which one to measure.
 pub(super) enum Stream {}
 
 impl Stream {
@@ -30,7 +30,7 @@ impl Stream {
     }
 }
 
-/// Writes data so that the call returns only when the data is on stable storage.
+/// Writes data, and returns only when the data is on stable storage.
 pub(super) fn write_through(transfer: &Transfer, data: &[u8], at: u64) -> io::Result<usize> {
     let moved = cryptbench_os::files::write_at(&transfer.file, data, at)?;
     transfer.file.sync_data()?;

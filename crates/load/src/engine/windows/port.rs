@@ -1,7 +1,7 @@
-//! The engine for Windows: overlapped reads and writes, whose completions are collected by a port.
+//! The engine for Windows: overlapped reads and writes, whose completions arrive at a completion port.
 //!
-//! Each thread of a job has its own port and file handle, because a handle that was opened for waiting handles
-//! one request at a time.
+//! Each thread of a job has its own port and file handle, because a handle that was opened for synchronous I/O
+//! executes one request at a time.
 
 use std::fs::File;
 use std::io;
@@ -39,7 +39,7 @@ pub(in crate::engine) struct Queue {
 }
 
 impl Queue {
-    /// Opens the engine, or returns the reason why it cannot be used here.
+    /// Opens the engine, or returns the reason why it cannot be used.
     pub(in crate::engine) fn probe(polled: bool) -> Result<Self, String> {
         if polled {
             return Err("programs cannot poll a device on Windows".to_owned());
@@ -56,7 +56,7 @@ impl Queue {
         self.how.to_owned()
     }
 
-    /// Checks whether this engine can use an I/O target: it sends each request once and whole.
+    /// Checks whether this engine can use an I/O target: it can send each request only once and unsplit.
     pub(in crate::engine) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
         let Passes { piece, writes_twice, .. } = passes(io_target);
         if piece.is_none() && !writes_twice {
@@ -67,7 +67,7 @@ impl Queue {
         Err(LoadError::Unavailable { engine: self.name(), reason: reason.to_owned() })
     }
 
-    /// Whether a task must run through [`drive_pool`](Self::drive_pool).
+    /// Whether a task must be executed by [`drive_pool`](Self::drive_pool).
     pub(in crate::engine) fn takes_pool(&self, task: &Task) -> bool {
         task.threads > 1
     }
@@ -79,8 +79,8 @@ impl Queue {
         };
     }
 
-    /// Runs the requests of a one-threaded task in this thread. Calls `begin` with the start time.
-    /// Returns whether the stop flag ended the task.
+    /// Executes the requests of a one-threaded task in this thread. Calls `begin` with the start time. Returns
+    /// whether the stop flag ended the task.
     pub(in crate::engine) fn drive<P: OffsetGenerator, S: Sink>(
         &mut self,
         task: &Task,
@@ -98,7 +98,7 @@ impl Queue {
         Driver::new(&mut port, task, offsets, clock, began).drive(sink, ends)
     }
 
-    /// Like [`drive`](Self::drive), but in separate threads with a sink for each. Calls `tick` at intervals.
+    /// Like [`drive`](Self::drive), but in separate threads, each with its own sink. Calls `tick` at intervals.
     pub(in crate::engine) fn drive_pool<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
@@ -135,23 +135,23 @@ impl Queue {
 /// Flags that end the requests early.
 #[derive(Clone, Copy)]
 struct Ends<'a> {
-    /// Set when another thread of the job has failed: submit no further requests.
+    /// Set when another thread of the job has failed: no further requests are submitted.
     halt: &'a AtomicBool,
     /// Set by the user: requests in flight that take too long are abandoned.
     stop: &'a AtomicBool,
 }
 
 fn new_port() -> io::Result<OwnedHandle> {
-    // SAFETY: without a file and a port it creates a port.
+    // SAFETY: without a file and an existing port, the call creates a port.
     let handle = unsafe { CreateIoCompletionPort(INVALID_HANDLE_VALUE, null_mut(), 0, 1) };
     if handle.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has just created it, and nothing else owns it.
+    // SAFETY: the handle was just created by the call, and nothing else owns it.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// A request in flight, or none.
+/// The request in flight in a slot, if there is one.
 struct Slot {
     /// Windows' from submission to completion.
     overlapped: OVERLAPPED,
@@ -161,22 +161,22 @@ struct Slot {
 
 /// Memory that Windows refers to while requests are in flight.
 struct Memory {
-    /// One slot for each request in flight; slots never move.
+    /// One slot per request in flight; slots never move.
     slots: Box<[Slot]>,
-    /// A block for each slot with data to write, and a second one to seal or read into if that data
-    /// must be kept.
+    /// One block per slot with the data to write, and a second one for sealed or read data if the first must not be
+    /// overwritten.
     buffers: AlignedBuf,
     file: File,
 }
 
-/// A port with the file, the slots and their buffers.
+/// A completion port with the file, the slots and their buffers.
 struct Port {
     port: OwnedHandle,
     /// `None` once it was abandoned.
     memory: Option<Memory>,
     in_flight: usize,
     block: usize,
-    /// Distance in bytes from a slot's source to its sealed data, and to its read buffer.
+    /// Distances in bytes from a slot's source data to its sealed data and to its read buffer.
     sealed_at: usize,
     read_at: usize,
 }
@@ -236,7 +236,7 @@ impl Port {
         let mut entries = [OVERLAPPED_ENTRY::default(); BATCH];
         let mut count = 0;
         let patience = u32::try_from(patience.as_micros().div_ceil(1000)).unwrap_or(u32::MAX - 1);
-        // SAFETY: the port is open, and the number of entries is correct.
+        // SAFETY: the port is open, and the number of entries is the length of the array.
         let told = unsafe {
             GetQueuedCompletionStatusEx(
                 self.port.as_raw_handle(),
@@ -258,7 +258,7 @@ impl Port {
             let slot = (entry.lpOverlapped as usize - first) / size_of::<Slot>();
             let status = memory.slots[slot].overlapped.Internal as u32;
             let result = match status.cast_signed() {
-                // SAFETY: the argument is a number.
+                // SAFETY: the function only converts a number.
                 ..0 => Err(io::Error::from_raw_os_error(
                     unsafe { RtlNtStatusToDosError(status.cast_signed()) }.cast_signed(),
                 )),
@@ -272,7 +272,7 @@ impl Port {
 }
 
 impl Drop for Port {
-    /// Requests that hang keep their memory and the file: both are never freed.
+    /// If requests hang, their memory and the file are never freed.
     fn drop(&mut self) {
         if self.in_flight == 0 {
             return;
@@ -295,7 +295,7 @@ impl Drop for Port {
 /// Why the next request must wait.
 enum Hold {
     No,
-    /// For all earlier requests to complete and a flush.
+    /// For the completion of all earlier requests, and for a flush.
     Flush,
     /// Until it is due at this time.
     Until(u64),
@@ -321,7 +321,7 @@ struct Driver<'a, P> {
     ended: bool,
     /// Writes since the last flush.
     writes: u32,
-    /// Time at which Windows had accepted each slot's request; 0 if that was not timed.
+    /// Time at which Windows had accepted each slot's request; 0 if it was not measured.
     taken: Box<[u64]>,
 }
 
@@ -333,8 +333,8 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         Self { port, transfer, rate_limit, offsets, clock, began, next, ended, writes, taken }
     }
 
-    /// Runs requests until the sink has enough, none remain, one fails or a flag is set; then waits
-    /// for those in flight. Returns whether the stop flag ended the job.
+    /// Executes requests until the sink has enough, none remain, one fails, or a flag is set. Then waits for the
+    /// requests in flight. Returns whether the stop flag ended the job.
     fn drive<S: Sink>(mut self, sink: &mut S, ends: Ends<'_>) -> Result<bool, LoadError> {
         let depth = self.port.memory().slots.len();
         let mut idle: Vec<usize> = (0..depth).rev().collect();
@@ -438,8 +438,8 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         failure.map_or(Ok(stopped.is_some()), Err)
     }
 
-    /// Whether and why the next request must wait. Windows has no flush that other requests could overtake, so
-    /// each flush waits for those before it. A queued flush precedes a write: none follows the last write.
+    /// Whether the next request must wait, and for what. Windows does not support asynchronous flushes, so each flush
+    /// waits for the requests before it. A queued flush precedes a write, so none follows the last write.
     fn hold(&self, now: u64) -> Hold {
         let is_due =
             |every: FlushEvery| self.writes >= every.writes && (every.drained || !self.ended);
@@ -452,7 +452,7 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         }
     }
 
-    /// Puts the next request into `slot`, which must have none in flight.
+    /// Puts the next request into `slot`, which must not have a request in flight.
     fn start(&mut self, slot: usize) -> Result<Start, LoadError> {
         let Some(request) = self.offsets.request(self.next) else {
             self.ended = true;
@@ -491,10 +491,10 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         chosen.overlapped.Anonymous.Anonymous.Offset = at as u32;
         chosen.overlapped.Anonymous.Anonymous.OffsetHigh = (at >> 32) as u32;
         let (file, overlapped) = (memory.file.as_raw_handle(), &raw mut chosen.overlapped);
-        // SAFETY: in the buffers, as just asserted.
+        // SAFETY: the range is within the buffers, as asserted above.
         let data = unsafe { memory.buffers.as_mut_ptr().add(from) };
-        // SAFETY: the buffer and the slot belong to this request until its completion is taken from the port.
-        // The port keeps them, and the file open, as long as anything is in flight.
+        // SAFETY: the buffer and the slot belong to this request until its completion is removed from the port. The
+        // port keeps them, and keeps the file open, as long as any request is in flight.
         let begun = unsafe {
             match operation {
                 Operation::Read => ReadFile(file, data, len, null_mut(), overlapped),
@@ -523,7 +523,7 @@ fn moved(request: IoRequest, moved: io::Result<u32>) -> Result<(), LoadError> {
     }
 }
 
-/// Beyond the end of a file there is nothing to read, which Windows reports as an error.
+/// Windows reports an error for reads beyond the end of the file, because there is nothing to read.
 fn failed(request: IoRequest, source: io::Error) -> LoadError {
     let IoRequest { operation, offset, len } = request;
     match source.raw_os_error().map(i32::cast_unsigned) {

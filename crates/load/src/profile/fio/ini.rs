@@ -9,7 +9,7 @@ use super::options;
 pub(super) struct Setting {
     /// Canonical name.
     pub(super) name: &'static str,
-    /// The text after the `=`; `None` for an option without one.
+    /// The text after the `=`; `None` if the option has no value.
     pub(super) value: Option<String>,
     pub(super) line: usize,
 }
@@ -23,8 +23,8 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// The option's last setting. Later settings override earlier ones, so a job's override
-    /// `[global]`.
+    /// The last setting of the option. Later settings override earlier ones, so the settings of a job override those
+    /// of `[global]`.
     pub(super) fn get(&self, name: &str) -> Option<&Setting> {
         self.settings.iter().rev().find(|s| s.name == name)
     }
@@ -34,7 +34,7 @@ impl Section {
         self.get(name).map_or(self.line, |s| s.line)
     }
 
-    /// Whether `a` was set after `b` was, or `b` was not set.
+    /// Whether `a` was set after `b`, or `b` was not set.
     pub(super) fn later(&self, a: &str, b: &str) -> bool {
         let place = |name| self.settings.iter().rposition(|s| s.name == name);
         place(a) > place(b)
@@ -46,14 +46,14 @@ impl Section {
     }
 }
 
-/// Splits a text into jobs; refuses unknown options.
+/// Splits a job file into jobs; refuses unknown options.
 pub(super) fn sections(source: &Source<'_>, text: &str) -> Result<Vec<Section>, ProfileError> {
     let mut jobs: Vec<Section> = Vec::new();
     let mut global = Vec::new();
     let mut in_global = None;
     for (n, line) in text.lines().enumerate() {
         let n = n + 1;
-        // As in fio, a comment may follow an option.
+        // As in fio, an option may be followed by a comment.
         let line = line.split([';', '#']).next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;

@@ -97,7 +97,7 @@ impl Reader<'_> {
         Ok((mixed, random))
     }
 
-    /// The share of reads. The later of `rwmixread` and `rwmixwrite` counts, as in fio.
+    /// The share of reads. As in fio, the later one of `rwmixread` and `rwmixwrite` takes effect.
     fn mix(&self) -> Result<Direction, ProfileError> {
         let reads = self.count("rwmixread", 0, 100)?;
         let writes = self.count("rwmixwrite", 0, 100)?.map(|w| 100 - w);
@@ -127,7 +127,7 @@ impl Reader<'_> {
         Ok(bytes)
     }
 
-    /// Requests in flight per thread. With fio's synchronous engines this is one for any `iodepth`.
+    /// Requests in flight per thread. With fio's synchronous engines this is 1, regardless of `iodepth`.
     fn queue_depth(&self, remarks: &mut Remarks) -> Result<u64, ProfileError> {
         let depth = self.count("iodepth", 1, u64::from(MAX_QUEUE_DEPTH))?.unwrap_or(1);
         let engine = self.text("ioengine")?;
@@ -182,7 +182,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The unmeasured ramp, which requires a time-based job: with a size, fio measures only the part after the
+    /// The unmeasured ramp, which requires a time-based job. If a size is given, fio measures only the part after the
     /// ramp, which may be empty.
     fn ramp(&self, timed: bool) -> Read<f64> {
         let ramp = self.seconds("ramp_time")?;
@@ -195,7 +195,7 @@ impl Reader<'_> {
         Err(self.wrong("ramp_time", problem, remedy))
     }
 
-    /// The total bytes of all jobs. Each clone of a job moves either `io_size`, rounded up to whole
+    /// The total number of bytes of all jobs. Each clone of a job transfers either `io_size`, rounded up to whole
     /// blocks, or the whole blocks of its `size`.
     fn amount(
         &self,
@@ -221,7 +221,7 @@ impl Reader<'_> {
         }
     }
 
-    /// fio visits every block once before it repeats any, unless `norandommap` is set.
+    /// fio visits every block once before it repeats any of them, unless `norandommap` is set.
     fn pattern(&self, random: bool, remarks: &mut Remarks) -> Result<Pattern, ProfileError> {
         let norandommap = self.flag("norandommap")?.unwrap_or(false);
         let distribution = self.text("random_distribution")?;
@@ -262,7 +262,7 @@ impl Reader<'_> {
         Ok(Pattern::Sequential)
     }
 
-    /// fio limits each clone of a job separately, and reads separately from writes.
+    /// fio limits each clone of a job separately, and reads and writes separately.
     fn rate(&self, direction: Direction, threads: u64) -> Read<Rate> {
         let bytes = self.size("rate")?;
         let requests = self.count("rate_iops", 1, u64::from(u32::MAX))?;
@@ -285,7 +285,7 @@ impl Reader<'_> {
         Ok(Some(rate))
     }
 
-    /// The later of `direct` and `buffered` counts; fio's default is buffered.
+    /// The later one of `direct` and `buffered` takes effect; fio's default is buffered.
     fn direct(&self) -> Result<bool, ProfileError> {
         let direct = self.flag("direct")?;
         let buffered = self.flag("buffered")?.map(|b| !b);
@@ -293,7 +293,7 @@ impl Reader<'_> {
         Ok(last.unwrap_or(false))
     }
 
-    /// Refuses paths, because the command line specifies the storage; a bare file name is harmless.
+    /// Refuses paths, because the storage is specified on the command line. A file name without a path is harmless.
     fn place(&self, remarks: &mut Remarks) -> Result<(), ProfileError> {
         let remedy = "remove the line: the storage is the TARGET of the command line";
         if let Some(directory) = self.text("directory")? {

@@ -1,8 +1,7 @@
-//! Reads fio job files as profiles: the common options with fio's meaning, and an error for any
-//! other.
+//! Reads fio job files as profiles: the common options with fio's meaning, and an error for all others.
 //!
-//! Options, units and defaults follow fio's manual (HOWTO, fio 3.33). Options that cannot be executed exactly
-//! are refused; the profile's remarks list what is executed differently.
+//! Options, units and defaults follow fio's manual (HOWTO, fio 3.33). Options that cannot be implemented exactly are
+//! refused, or the profile's remarks list the differences.
 
 mod ini;
 mod job;
@@ -44,7 +43,8 @@ impl Source<'_> {
     }
 }
 
-/// Whether a text looks like a job file: it begins with a section whose name could not begin a profile in TOML.
+/// Whether a text looks like a job file: it begins with a section whose name is not a possible start of a TOML
+/// profile.
 pub(super) fn looks_like(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim);
     let first = lines.find(|l| !l.is_empty() && !l.starts_with(['#', ';']));
@@ -99,7 +99,7 @@ pub(super) fn parse(text: &str, origin: &str) -> Result<Profile, ProfileError> {
     })
 }
 
-/// Sentences in order of first appearance, without repetitions.
+/// Sentences in order of their first appearance, without repetitions.
 #[derive(Default)]
 struct Remarks {
     sentences: Vec<String>,
@@ -114,7 +114,7 @@ impl Remarks {
     }
 }
 
-/// A setting of a whole run: all jobs that specify it must agree.
+/// A setting for the whole run: all jobs that specify it must agree.
 fn same<T: PartialEq + Copy>(
     source: &Source<'_>,
     jobs: &[(Section, Job)],
@@ -161,13 +161,13 @@ fn named(jobs: Vec<(Section, Job)>) -> Vec<WorkloadSpec> {
     jobs.into_iter().map(name).collect()
 }
 
-/// The file's name without folder and extension, as an identifier.
+/// The file name without folder and extension, as an identifier.
 fn profile_name(origin: &str) -> String {
     let stem = Path::new(origin).file_stem().and_then(OsStr::to_str);
     identifier(stem.unwrap_or(origin), MAX_ID, "fio")
 }
 
-/// The lower-case letters, digits and hyphens of `text`, at most `longest`; `otherwise` if none remain.
+/// The lower-case letters, digits and hyphens of `text`, at most `longest` characters; `otherwise` if none remain.
 fn identifier(text: &str, longest: usize, otherwise: &str) -> String {
     let mut id = String::new();
     for c in text.chars().map(|c| c.to_ascii_lowercase()) {

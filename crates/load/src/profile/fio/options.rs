@@ -1,6 +1,6 @@
 //! The supported options of a job file.
 
-/// The name and the aliases of each.
+/// The name of each option, with its aliases.
 const OPTIONS: &[(&str, &[&str])] = &[
     ("rw", &["readwrite"]),
     ("rwmixread", &[]),
@@ -51,7 +51,7 @@ pub(super) fn names() -> String {
     OPTIONS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
-/// The canonical names in the order of the table.
+/// The canonical names, in the order of the table.
 #[cfg(test)]
 pub(super) fn all() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().map(|(name, _)| *name)

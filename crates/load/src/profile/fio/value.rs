@@ -1,9 +1,9 @@
-//! Parses values as fio does: sizes, times, numbers, flags.
+//! Parses values in the same way as fio: sizes, times, numbers, flags.
 
-/// The bytes of a size with fio's units; `None` if it is invalid.
+/// The number of bytes of a size in fio's units; `None` if it is invalid.
 ///
-/// fio's `kb_base` is 1024 by default. Then `4k`, `4K` and `4kb` are 4096 bytes, but `4KiB`,
-/// against the standard, is 4000 (HOWTO, "Parameter types"). With 1000 it is the other way round.
+/// By default, fio's `kb_base` is 1024. Then `4k`, `4K` and `4kb` are 4096 bytes but, contrary to the standard,
+/// `4KiB` is 4000 bytes (HOWTO, "Parameter types"). With a `kb_base` of 1000 it is the other way round.
 pub(super) fn size(text: &str, kb_base: u64) -> Option<u64> {
     let (number, unit) = split(text)?;
     let unit = unit.to_ascii_lowercase();
@@ -23,7 +23,7 @@ pub(super) fn size(text: &str, kb_base: u64) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// The seconds of a time; a number without a unit counts as seconds.
+/// The number of seconds of a time; a number without a unit is in seconds.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
     let factor = match unit.to_ascii_lowercase().as_str() {
@@ -38,12 +38,12 @@ pub(super) fn seconds(text: &str) -> Option<f64> {
     Some(number as f64 * factor)
 }
 
-/// A whole number without a unit.
+/// An integer without a unit.
 pub(super) fn count(text: &str) -> Option<u64> {
     split(text).filter(|(_, unit)| unit.is_empty()).map(|(number, _)| number)
 }
 
-/// An option without a value is set; otherwise `1` sets and `0` clears it.
+/// An option without a value is set; with a value, `1` sets it and `0` clears it.
 pub(super) fn flag(text: Option<&str>) -> Option<bool> {
     match text {
         None | Some("1") => Some(true),

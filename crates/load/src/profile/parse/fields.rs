@@ -1,4 +1,4 @@
-//! The keys of a TOML table, each used once, with errors that give the line of the defect.
+//! The keys of a TOML table, each used once, with errors that state the line of the fault.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -22,7 +22,7 @@ pub(super) enum Value {
     Flag(bool),
     List(Vec<At<Value>>),
     Table(Vec<Entry>),
-    /// A date, a time, or an integer out of range: no key accepts these.
+    /// A date, a time, or an integer that is out of range, none of which is valid for any key.
     Other(&'static str),
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Entry {
     pub(super) value: At<Value>,
 }
 
-/// The text of a profile, and its name in errors.
+/// The text of a profile, and the name by which errors refer to it.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
@@ -64,7 +64,7 @@ impl Source<'_> {
         Ok(entries(table.into_inner()))
     }
 
-    /// The line, from 1, of a position in the text.
+    /// The line number, from 1, of a position in the text.
     pub(super) fn line(&self, at: usize) -> usize {
         1 + self.text.bytes().take(at).filter(|&b| b == b'\n').count()
     }
@@ -149,7 +149,7 @@ fn value_of(value: Spanned<DeValue<'_>>) -> At<Value> {
     At { at, value }
 }
 
-/// Takes the keys of one table; keys that remain are errors.
+/// Removes keys from one table as they are used; keys that remain are errors.
 pub(super) struct Fields<'a> {
     source: &'a Source<'a>,
     what: &'static str,
@@ -175,7 +175,7 @@ impl<'a> Fields<'a> {
         self.source
     }
 
-    /// The position of the key's value; that of the table if the key is missing or has been used.
+    /// The position of the key's value, or of the table if the key is missing or has been used.
     pub(super) fn at(&self, key: &str) -> usize {
         self.entries.iter().find(|e| e.key.value == key).map_or(self.at, |e| e.value.at)
     }
@@ -184,7 +184,7 @@ impl<'a> Fields<'a> {
         self.source.invalid(key, self.at, "is missing", remedy)
     }
 
-    /// The value that `take` finds under `key`; an error if there is none.
+    /// The value that `take` finds under `key`; an error if the key is missing.
     pub(super) fn required<T>(
         &mut self,
         take: impl FnOnce(&mut Self, &'static str) -> Taken<T>,
@@ -235,7 +235,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same, or a word in place of a count.
+    /// The same, but a word is also accepted instead of a count.
     pub(super) fn count_or(
         &mut self,
         key: &'static str,
@@ -249,7 +249,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A number, possibly an integer, from `least` to `most`.
+    /// A number from `least` to `most`, not necessarily an integer.
     pub(super) fn number(&mut self, key: &'static str, least: f64, most: f64) -> Taken<f64> {
         let remedy = format!("use {least} to {most}");
         let (at, number) = match self.take(key) {
@@ -264,7 +264,7 @@ impl<'a> Fields<'a> {
         Err(self.source.invalid(key, at, format!("{number} is out of range"), remedy))
     }
 
-    /// A size from `least` to `most`. Requires whole sectors if `least` is at least one sector.
+    /// A size from `least` to `most`. It must consist of whole sectors if `least` is at least one sector.
     pub(super) fn size(&mut self, key: &'static str, least: u64, most: u64) -> Taken<u64> {
         let Some(At { at, value: text }) = self.text(key)? else { return Ok(None) };
         let value = self.size_of(key, at, &text)?;
@@ -306,7 +306,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The tables of an array of tables; empty if the key is missing.
+    /// The tables in an array of tables; empty if the key is missing.
     pub(super) fn tables(&mut self, key: &'static str) -> Result<Vec<At<Value>>, ProfileError> {
         let remedy = format!("write [[{key}]] above its keys");
         let list = match self.take(key) {
@@ -325,7 +325,7 @@ impl<'a> Fields<'a> {
         std::mem::take(&mut self.entries)
     }
 
-    /// Returns an error if an unused key remains.
+    /// Fails if an unused key remains.
     pub(super) fn finish(&mut self) -> Result<(), ProfileError> {
         let Some(entry) = self.entries.first() else { return Ok(()) };
         let remedy = format!("such a {} accepts {}", self.what, self.known.join(", "));

@@ -1,9 +1,9 @@
-//! Expands a `[[sweep]]` into workloads: one for every combination of its values.
+//! Expands a `[[sweep]]` into workloads, one per combination of its values.
 //!
-//! A key of a workload may hold a list there, or `{ from = "4KiB", to = "16MiB" }` for doubling sizes. The
-//! first list varies slowest. Each `[[sweep.grid]]` adds its keys to the sweep's own, one grid after the other.
-//! Each `[[sweep.case]]` is a named variant, and varies fastest. Combinations whose block is larger than their
-//! file are omitted.
+//! In a sweep, a key of a workload may contain a list, or `{ from = "4KiB", to = "16MiB" }` for doubling sizes. The
+//! first list varies most slowly. Each `[[sweep.grid]]` is combined with the sweep's own keys, one grid after
+//! another. Each `[[sweep.case]]` is a named variant, which varies fastest. Combinations whose block is larger than
+//! the file are omitted.
 
 use super::super::size::{format_size, parse_size};
 use super::super::{ProfileError, WorkloadSpec};
@@ -12,7 +12,7 @@ use super::template::{Binding, Template};
 use super::workload;
 use super::{MAX_ID, MAX_LABEL, MAX_WORKLOADS, Made};
 
-/// A key and its successive values.
+/// A key and its values in order.
 struct Dimension {
     key: At<String>,
     values: Vec<At<Value>>,
@@ -75,8 +75,7 @@ pub(super) fn expand(
     Ok(())
 }
 
-/// Advances to the next combination; the last dimension varies fastest. False after the last
-/// combination.
+/// Advances to the next combination; the last dimension varies fastest. Returns false after the last combination.
 fn advance(odometer: &mut [usize], dimensions: &[Dimension]) -> bool {
     for (i, d) in odometer.iter_mut().zip(dimensions).rev() {
         *i += 1;
@@ -126,7 +125,7 @@ fn one(
     Ok(Made { id_at: id.at, spec, from_sweep: true })
 }
 
-/// The cases of a sweep; a single unnamed one if it has none.
+/// The cases of a sweep, or a single unnamed case if it has none.
 fn cases(source: &Source<'_>, tables: Vec<At<Value>>) -> Result<Vec<Case>, ProfileError> {
     if tables.is_empty() {
         return Ok(vec![Case { name: None, label: None, entries: Vec::new() }]);
@@ -170,7 +169,7 @@ fn merged(
     Ok(common)
 }
 
-/// Separates keys with one value from keys with several.
+/// Separates keys with a single value from keys with several values.
 fn split(
     source: &Source<'_>,
     keys: Vec<Entry>,
@@ -208,7 +207,7 @@ fn values_of(value: &Value) -> Option<Values<'_>> {
     }
 }
 
-/// `{ from, to }`: both ends and every doubling between them.
+/// The values of `{ from, to }`: both ends and every doubling between them.
 fn doubling(
     source: &Source<'_>,
     at: usize,
@@ -227,7 +226,7 @@ fn doubling(
     Ok(sizes.map(|size| At { at, value: Value::Text(size) }).collect())
 }
 
-/// The keys of a combination, with those of the case added.
+/// The keys of a combination, together with those of the case.
 fn varied(
     source: &Source<'_>,
     combination: &[Entry],

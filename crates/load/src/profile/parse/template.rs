@@ -15,7 +15,7 @@ enum Part {
     Key { key: String, short: bool },
 }
 
-/// Text with keys in braces; `{key:short}` writes a size as `64K` instead of `64 KiB`.
+/// Text with keys in braces; `{key:short}` formats a size as `64K` instead of `64 KiB`.
 pub(super) struct Template {
     pub(super) at: usize,
     field: &'static str,
@@ -57,7 +57,7 @@ impl Template {
         self.fill(source, binding, |bytes, _| short_size(bytes).to_ascii_lowercase())
     }
 
-    /// Writes sizes as `64 KiB`, or as `64K` with `:short`.
+    /// Formats sizes as `64 KiB`, or as `64K` for `:short`.
     pub(super) fn words(
         &self,
         source: &Source<'_>,

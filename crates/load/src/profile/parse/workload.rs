@@ -11,7 +11,7 @@ use crate::{
     Start,
 };
 
-/// Largest file that a workload can request: 1 PiB.
+/// Size in bytes of the largest file that a workload can request: 1 PiB.
 const MAX_FILE_SIZE: u64 = 1 << 50;
 
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ enum Kind {
     Unlock,
 }
 
-/// Takes every key of a workload except its identifier and label.
+/// Reads all keys of a workload except its identifier and label.
 pub(super) fn read(fields: &mut Fields<'_>) -> Result<(Work, Headline), ProfileError> {
     let kinds = [("block", Kind::Block), ("files", Kind::Files), ("unlock", Kind::Unlock)];
     let kind = fields.choice("kind", &kinds)?.map_or(Kind::Block, |k| k.value);
@@ -85,13 +85,13 @@ fn block(fields: &mut Fields<'_>) -> Result<BlockWork, ProfileError> {
     Ok(work)
 }
 
-/// One thread per CPU, up to the number needed to keep a disk busy.
+/// One thread per CPU, up to the number that keeps a disk busy.
 fn cpus() -> u32 {
     const MOST: usize = 16;
     std::thread::available_parallelism().map_or(1, usize::from).min(MOST) as u32
 }
 
-/// The reason why a stdio buffer cannot handle this work, if any.
+/// The reason why this work cannot be executed through a stdio buffer, if there is one.
 fn no_stdio(work: &BlockWork) -> Option<&'static str> {
     if (work.queue_depth, work.threads) != (1, 1) {
         Some("cannot queue requests")
@@ -149,7 +149,7 @@ fn pattern(fields: &mut Fields<'_>) -> Result<Pattern, ProfileError> {
     })
 }
 
-/// The file, its position in the text, and the given size.
+/// The file, the position of the key in the text, and the given size.
 fn file(
     fields: &mut Fields<'_>,
     direction: Direction,

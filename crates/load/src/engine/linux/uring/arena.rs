@@ -1,8 +1,7 @@
 //! The memory of all requests, on huge pages if the kernel grants them.
 //!
-//! On small pages the number of segments of a request is left to chance. It differs between runs
-//! and between the buffers of one run, and changes a disk's bandwidth by up to half: see
-//! [`AlignedBuf::on_huge_pages`].
+//! On small pages, the number of segments per request depends on chance. It differs between runs and between the
+//! buffers of one run, and changes a disk's bandwidth by up to half: see [`AlignedBuf::on_huge_pages`].
 
 use cryptbench_blockdev::AlignedBuf;
 use io_uring::IoUring;
@@ -10,7 +9,7 @@ use io_uring::IoUring;
 /// Largest buffer that the kernel registers, in bytes.
 const MAX_REGISTERED: usize = 1 << 30;
 
-/// The memory that requests in flight point into.
+/// The memory to which the requests in flight point.
 pub(super) struct Arena {
     memory: AlignedBuf,
     pages: &'static str,
@@ -46,7 +45,7 @@ impl Arena {
     /// the ring.
     ///
     /// # Errors
-    /// The kernel's reason for refusing, in words.
+    /// The kernel's reason for refusal, in words.
     pub(super) unsafe fn register(&mut self, ring: &IoUring) -> Result<(), String> {
         let len = self.len();
         if len > MAX_REGISTERED {

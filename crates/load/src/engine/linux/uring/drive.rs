@@ -1,7 +1,7 @@
-//! The hot loop: prepare, submit, wait, complete.
+//! The hot loop: prepares, submits, waits for and completes requests.
 //!
-//! One thread does all of this for its ring. A slot is one request in flight; its buffers belong to
-//! the request from submission to completion.
+//! One thread performs all of these steps for its ring. A slot is one request in flight; its buffers belong to the
+//! request from submission to completion.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,20 +18,20 @@ use crate::offsets::OffsetGenerator;
 use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
-/// Maximum number of resubmitted reads of a task, so that a device that refuses all stops it.
+/// Maximum number of resubmitted reads per task, so that a device that refuses all of them ends the task.
 const MOST_AGAIN: u32 = 1 << 16;
 
 /// Flags that end the requests early.
 #[derive(Clone, Copy)]
 pub(super) struct Ends<'a> {
-    /// Set when another ring of the job has failed: submit no further requests.
+    /// Set when another ring of the job has failed: no further requests are submitted.
     pub(super) halt: &'a AtomicBool,
     /// Set by the user: requests in flight that take too long are abandoned.
     pub(super) stop: &'a AtomicBool,
 }
 
-/// Runs requests until the sink has enough, no requests remain, one fails or a flag of `ends` is set. Then
-/// waits for the requests in flight. Returns whether the stop flag stopped the job.
+/// Executes requests until the sink has enough, no requests remain, one fails, or a flag of `ends` is set. Then waits
+/// for the requests in flight. Returns whether the stop flag ended the job.
 ///
 /// Afterwards `session.in_flight` is zero unless the device hung.
 pub(super) fn drive<P: OffsetGenerator, S: Sink>(
@@ -44,13 +44,13 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
 ) -> Result<bool, LoadError> {
     let transfer = &task.transfer;
     let mut pipe = Pipe::new(session);
-    // Saves the kernel a look-up per call. Optional.
+    // Saves a look-up in the kernel per call. Optional.
     let fixed_ring = pipe.submitter.register_ring_fd().is_ok();
 
     let mut failure = None;
     let mut draining = false;
     let mut stopped: Option<u64> = None;
-    // Slots without a request: initially all, later those whose next request must wait.
+    // Slots without a request: initially all, later those whose next request has to wait.
     let mut idle: Vec<usize> = (0..io_buffers.depth).rev().collect();
     // Whether the sink has been notified that nothing is in flight.
     let mut idled = false;
@@ -105,7 +105,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
         } else {
             submitter.before_wait(&mut pipe);
             if let Err(e) = pipe.wait(pause) {
-                // It is no longer possible to wait for the requests in flight.
+                // It is not possible any more to wait for the requests in flight.
                 let what = "waiting for io_uring";
                 return Err(failure.unwrap_or(LoadError::Setup { what, source: e }));
             }
@@ -126,7 +126,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
             let slot = completion.user_data() as usize;
             let request = submitter.slots[slot];
             let (operation, offset, len) = (request.operation, request.offset, request.len);
-            // Device mapper may refuse if the kernel can no longer pass the request to a worker.
+            // Device mapper may refuse a request if the kernel cannot pass it to a worker any more.
             if completion.result() == -libc::EAGAIN
                 && operation == Operation::Read
                 && len > 0
@@ -176,7 +176,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
                 idle.push(slot);
             }
         }
-        // Tells the kernel which entries were reaped; otherwise it counts them as unseen and ends the wait
+        // Tells the kernel which entries were processed; otherwise it counts them as new and ends the wait
         // immediately.
         pipe.cq.sync();
         if *pipe.in_flight > 0
@@ -199,7 +199,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
     failure.map_or(Ok(stopped.is_some()), Err)
 }
 
-/// Flushes the file while nothing else is in flight. `false` if the stop flag interrupted it.
+/// Flushes the file while no other request is in flight. Returns false if the stop flag interrupted the flush.
 fn flush<P: OffsetGenerator>(
     pipe: &mut Pipe<'_>,
     submitter: &Submitter<'_, P>,

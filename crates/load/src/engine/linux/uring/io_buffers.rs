@@ -1,8 +1,8 @@
 //! The buffers of all slots, laid out in the arena.
 
-/// A source buffer for each slot. A second buffer is added if sealed data must not replace its
-/// plaintext, or if data read must not replace data to be written. Buffers are packed densely for
-/// every block size, to use few cache lines and TLB entries.
+/// One source buffer per slot. There is also a second buffer if sealed data must not overwrite its plaintext, or if
+/// read data must not overwrite data to be written. Buffers are packed densely for every block size, to use few cache
+/// lines and TLB entries.
 pub(super) struct IoBuffers {
     base: *mut u8,
     /// Bytes of one buffer.
@@ -10,17 +10,16 @@ pub(super) struct IoBuffers {
     /// Number of slots.
     pub(super) depth: usize,
     second: bool,
-    /// Distance in bytes from a slot's source buffer to the buffer it reads into.
+    /// Distance in bytes from a slot's source buffer to the buffer for reads.
     read_at: usize,
 }
 
 impl IoBuffers {
-    /// With `reads_into_second`, reads go to the second buffers, otherwise to the sources.
+    /// With `reads_into_second`, reads use the second buffers, otherwise the source buffers.
     ///
     /// # Safety
-    /// `base` points to `depth * block` bytes, twice that with `second`. Nothing else refers to
-    /// them, requests in flight included. They outlive the buffers and every request made from
-    /// them.
+    /// `base` points to `depth * block` bytes, or twice as many with `second`. Nothing else refers to them, not even
+    /// requests in flight. They outlive this value and every request that uses it.
     pub(super) unsafe fn new(
         base: *mut u8,
         block: usize,
@@ -38,7 +37,7 @@ impl IoBuffers {
         unsafe { self.base.add(slot * self.block) }
     }
 
-    /// The address that a slot reads into.
+    /// The address of a slot's buffer for reads.
     pub(super) fn read_ptr(&self, slot: usize) -> *mut u8 {
         // SAFETY: the second buffers follow the sources in the arena, and `read_at` points to them
         // only if they exist.
@@ -50,12 +49,12 @@ impl IoBuffers {
     #[expect(clippy::mut_from_ref, reason = "the caller vouches for exclusiveness, per slot")]
     pub(super) unsafe fn source(&self, slot: usize, len: usize) -> &mut [u8] {
         assert!(len <= self.block);
-        // SAFETY: within the arena (see `new`), initialised by its allocation, exclusive by this
-        // function's contract.
+        // SAFETY: the range is within the arena (see `new`), is initialised since its allocation, and is accessed
+        // exclusively, as required by this function.
         unsafe { std::slice::from_raw_parts_mut(self.source_ptr(slot), len) }
     }
 
-    /// The data that a slot has read.
+    /// The data that was read into a slot's buffer.
     ///
     /// # Safety
     /// No request of this slot is in flight and no other reference to this buffer exists.

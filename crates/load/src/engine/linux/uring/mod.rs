@@ -1,9 +1,9 @@
-//! The io_uring engine: registered file, registered buffers, batched submission.
+//! The io_uring engine, with registered files, registered buffers and batched submission.
 //!
-//! A job of one thread runs in the calling thread, which keeps its ring for the next job. A job of several
-//! threads has a ring in each of them, because a ring belongs to the thread that created it. A polled job
-//! always gets separate threads: a thread that polls a hung device is stuck in the kernel, so another thread
-//! must watch the stop flag.
+//! A job of one thread runs in the calling thread, which keeps its ring for the next job. A job of several threads
+//! has a ring in each thread, because a ring belongs to the thread that created it. A polled job always gets separate
+//! threads: a thread that polls a device that hangs is stuck in the kernel, so another thread must watch the stop
+//! flag.
 
 mod arena;
 mod drive;
@@ -34,7 +34,7 @@ use crate::memory::buffers_len;
 use crate::offsets::{OffsetGenerator, Share};
 use crate::window::Sink;
 
-/// Minimum number of entries in a ring, so that jobs of low queue depths share one.
+/// Minimum number of entries in a ring, so that jobs with low queue depths share a ring.
 const MIN_ENTRIES: u32 = 64;
 
 pub(in crate::engine) struct Uring {
@@ -46,7 +46,7 @@ pub(in crate::engine) struct Uring {
 }
 
 impl Uring {
-    /// Opens the engine, or returns the reason why io_uring cannot be used here.
+    /// Opens the engine, or returns the reason why io_uring cannot be used.
     pub(in crate::engine) fn probe(polled: bool) -> Result<Self, String> {
         probe::probe()?;
         if polled {
@@ -68,13 +68,13 @@ impl Uring {
         if self.polled { polled::check(io_target) } else { Ok(()) }
     }
 
-    /// Whether a task must run through [`drive_pool`](Self::drive_pool).
+    /// Whether a task must be executed by [`drive_pool`](Self::drive_pool).
     pub(in crate::engine) fn takes_pool(&self, task: &Task) -> bool {
         self.polled || task.threads > 1
     }
 
-    /// Runs the requests of a one-threaded task in this thread. Calls `begin` with the start time.
-    /// Returns whether the stop flag ended the task.
+    /// Executes the requests of a one-threaded task in this thread. Calls `begin` with the start time. Returns
+    /// whether the stop flag ended the task.
     pub(in crate::engine) fn drive<P: OffsetGenerator, S: Sink>(
         &mut self,
         task: &Task,
@@ -95,7 +95,7 @@ impl Uring {
         part.carry(&mut self.session, &mut self.how, &mut ready, sink, ends)
     }
 
-    /// Like [`drive`](Self::drive), but in separate threads with a sink for each. Calls `tick` at intervals.
+    /// Like [`drive`](Self::drive), but in separate threads, each with its own sink. Calls `tick` at intervals.
     pub(in crate::engine) fn drive_pool<P: OffsetGenerator, S: Sink + Send + 'static>(
         &mut self,
         task: &Task,
@@ -142,8 +142,8 @@ struct Part<'a, P> {
 }
 
 impl<P: OffsetGenerator> Part<'_, P> {
-    /// Prepares ring and buffers, waits until all workers are `ready`, and runs the requests.
-    /// Leaves the session in `kept` if the next job can use it.
+    /// Prepares ring and buffers, waits until all workers are `ready`, and executes the requests. Leaves the session
+    /// in `kept` if the next job can use it.
     fn carry<S: Sink>(
         self,
         kept: &mut Option<Session>,
@@ -154,8 +154,8 @@ impl<P: OffsetGenerator> Part<'_, P> {
     ) -> Result<bool, LoadError> {
         let Task { transfer, block, depth, threads, .. } = self.task;
         let len = buffers_len(*block, *depth, *threads, transfer.direction.writes())?;
-        // Taken out, so that a panic of the inline layer drops it. Requests left in flight by a
-        // panic or a hung device leak, and the next job gets a new session.
+        // The session is taken out of `kept`, so that a panic in the inline layer drops it. After a panic or if the
+        // device hangs, requests in flight are leaked, and the next job gets a new session.
         let mut session = match kept.take() {
             Some(session) if session.serves(*depth) => session,
             // One more entry than the depth, for the timer.
@@ -164,10 +164,9 @@ impl<P: OffsetGenerator> Part<'_, P> {
         };
         let base = session.arena(len);
         let buffers = (transfer.needs_second(), transfer.reads_into_second());
-        // SAFETY: the arena has `len` bytes: `depth` blocks, and as many again for jobs that write,
-        // the only ones that need second buffers. Nothing else refers to it while the buffers live:
-        // no request is in flight before `drive`, and the session frees the arena only when none is
-        // in flight afterwards.
+        // SAFETY: the arena has `len` bytes: `depth` blocks, and as many again for jobs that write, because only
+        // these need second buffers. Nothing else refers to the arena while the buffers exist: no request is in
+        // flight before `drive`, and afterwards the session frees the arena only if none is in flight.
         let io_buffers = unsafe { IoBuffers::new(base, *block as usize, *depth as usize, buffers) };
         let filling = transfer.filling(*block, *depth);
         if filling.is_none() || session.filled != filling {
@@ -195,7 +194,7 @@ impl<P: OffsetGenerator> Part<'_, P> {
         };
         *how = describe(&session, &file, carriage);
         if session.in_flight == 0 {
-            // Unregistering releases the file, which the caller may unmount next.
+            // Unregistering releases the file, whose file system the caller may unmount next.
             if file.is_ok() {
                 let _ = session.ring.submitter().unregister_files();
             }

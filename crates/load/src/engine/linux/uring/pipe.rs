@@ -1,4 +1,4 @@
-//! The two queues of a ring in use; waits for completions.
+//! The two queues of a ring in use, with functions that wait for completions.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -25,7 +25,7 @@ pub(super) struct Pipe<'a> {
     pub(super) cq: CompletionQueue<'a>,
     pub(super) in_flight: &'a mut usize,
     pub(super) ticking: &'a mut bool,
-    /// Whether waiting polls. Such a ring supports reads and writes only.
+    /// Whether completions are polled. Such a ring supports only reads and writes.
     polled: bool,
     /// Whether a wait can have a timeout.
     timed: bool,
@@ -54,7 +54,7 @@ impl<'a> Pipe<'a> {
     #[inline]
     pub(super) fn wait(&mut self, pause: Option<u64>) -> io::Result<()> {
         if !*self.ticking && !self.polled {
-            // SAFETY: the operation refers to nothing but a static.
+            // SAFETY: the operation refers only to a static variable.
             *self.ticking = unsafe { self.sq.push(&tick()) }.is_ok();
         }
         self.sq.sync();
@@ -77,8 +77,8 @@ impl<'a> Pipe<'a> {
         Ok(())
     }
 
-    /// Flushes the file while nothing else is in flight. `false` if `stop` was set and the flush
-    /// did not complete in time; it is then still in flight.
+    /// Flushes the file while no other request is in flight. Returns false if `stop` was set and the flush did not
+    /// complete in time; it is then still in flight.
     ///
     /// A polled ring cannot flush.
     pub(super) fn flush(
@@ -93,7 +93,7 @@ impl<'a> Pipe<'a> {
             true => opcode::Fsync::new(Fixed(0)).flags(flags).build(),
             false => opcode::Fsync::new(Fd(file)).flags(flags).build(),
         };
-        // SAFETY: the operation refers to no memory, and to a file that the caller keeps open.
+        // SAFETY: the operation does not refer to memory, only to a file that the caller keeps open.
         unsafe { self.sq.push(&entry.user_data(FLUSH)) }.expect("nothing else is queued");
         *self.in_flight += 1;
         let mut stopped = None;
@@ -125,7 +125,7 @@ impl<'a> Pipe<'a> {
         Ok(*self.in_flight == 0)
     }
 
-    /// Whether flushes go through the ring.
+    /// Whether flushes are submitted through the ring.
     pub(super) fn can_flush(&self) -> bool {
         !self.polled
     }
@@ -133,8 +133,8 @@ impl<'a> Pipe<'a> {
 
 /// A request that completes after [`STOP_POLL`], which bounds every wait.
 ///
-/// A timeout on each wait would arm and cancel a timer per wait. That costs tenths of a
-/// microsecond, and more in virtual machines.
+/// A timeout on each wait would arm and cancel a timer per wait, which takes tenths of a microsecond, and longer in
+/// virtual machines.
 fn tick() -> squeue::Entry {
     static POLL: Timespec = Timespec::new().nsec(STOP_POLL.subsec_nanos());
     opcode::Timeout::new(&raw const POLL).build().user_data(TICK)

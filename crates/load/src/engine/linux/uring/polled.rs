@@ -1,4 +1,4 @@
-//! Checks whether completions on a file can be polled.
+//! Checks whether completions of requests to a file can be polled.
 #![expect(clippy::disallowed_methods, reason = "files of the kernel")]
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -7,7 +7,7 @@ use cryptbench_blockdev::{IoMode, IoTarget};
 
 use crate::LoadError;
 
-/// Refuses files on which the kernel would refuse polling or silently use interrupts instead.
+/// Refuses files for which the kernel would refuse polling or silently use interrupts instead.
 ///
 /// # Errors
 /// [`LoadError::Unavailable`] for buffered I/O and for devices without poll queues.
@@ -21,7 +21,7 @@ pub(super) fn check(io_target: &IoTarget) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Explains the one refusal that only the first request reveals.
+/// Explains the only refusal that is not detected before the first request.
 pub(super) fn explain(e: LoadError) -> LoadError {
     match &e {
         LoadError::Io { source, .. } if source.raw_os_error() == Some(libc::EOPNOTSUPP) => {

@@ -31,7 +31,7 @@ pub(super) fn probe() -> Result<(), String> {
         }
     }
     let nop = opcode::Nop::new().build().user_data(42);
-    // SAFETY: a no-op refers to no memory.
+    // SAFETY: a no-op does not refer to memory.
     unsafe { ring.submission().push(&nop) }.map_err(|e| e.to_string())?;
     ring.submit_and_wait(1).map_err(|e| format!("io_uring accepts no requests: {e}"))?;
     match ring.completion().next() {

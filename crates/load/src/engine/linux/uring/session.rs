@@ -1,4 +1,4 @@
-//! A ring and the memory that its requests point into.
+//! A ring and the memory to which its requests point.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -11,15 +11,15 @@ use crate::engine::transfer::Filling;
 
 /// A ring and an arena with the same lifetime.
 ///
-/// Requests in flight hold raw pointers into the arena. If any are left when the session is
-/// dropped, it leaks both, because the kernel may still write to that memory.
+/// Requests in flight contain raw pointers into the arena. If any are left when the session is dropped, both are
+/// leaked, because the kernel may still write to the memory.
 pub(super) struct Session {
     pub(super) ring: ManuallyDrop<IoUring>,
     arena: ManuallyDrop<Option<Arena>>,
-    /// Requests in the submission queue or in flight whose completions have not been reaped.
+    /// Requests in the submission queue or in flight whose completions have not been processed.
     pub(super) in_flight: usize,
-    /// Whether a timer is running or its completion is queued. It outlives jobs, refers to no
-    /// memory of this process, and ends with the ring.
+    /// Whether a timer is running or its completion is queued. The timer outlives jobs, does not refer to memory of
+    /// this process, and ends with the ring.
     pub(super) ticking: bool,
     /// Whether completions are polled.
     pub(super) polled: bool,
@@ -27,14 +27,13 @@ pub(super) struct Session {
     pub(super) flags: &'static str,
     /// Why the arena is not registered.
     pub(super) unregistered: Option<String>,
-    /// The data that the arena's source buffers hold, if any.
+    /// The contents of the arena's source buffers, if they have been filled.
     pub(super) filled: Option<Filling>,
     owner: ThreadId,
 }
 
 impl Session {
-    /// A ring with room for `entries` requests and a timer, owned by the calling thread, and no
-    /// arena.
+    /// A ring for `entries` requests and a timer, owned by the calling thread, without an arena.
     pub(super) fn new(entries: u32, polled: bool) -> io::Result<Self> {
         let (ring, flags) = build_ring(entries, polled)?;
         Ok(Self {
@@ -50,20 +49,19 @@ impl Session {
         })
     }
 
-    /// Whether this session can run `depth` requests of the calling thread.
+    /// Whether this session can execute `depth` requests of the calling thread.
     pub(super) fn serves(&self, depth: u32) -> bool {
-        // A ring made with IORING_SETUP_SINGLE_ISSUER belongs to the thread that made it.
+        // A ring that was created with IORING_SETUP_SINGLE_ISSUER can be used only by the thread that created it.
         self.in_flight == 0
             && self.ring.params().sq_entries() > depth
             && self.owner == std::thread::current().id()
     }
 
-    /// Returns the first byte of an arena of at least `len` bytes, registered if the kernel
-    /// permits.
+    /// Returns the first byte of an arena of at least `len` bytes. The arena is registered if the kernel permits
+    /// this.
     ///
-    /// Keeps the arena of earlier jobs if it is large enough and registered. An unregistered arena
-    /// serves only jobs of the same size: whether a job's buffers are registered must not depend on
-    /// earlier jobs.
+    /// The arena of earlier jobs is reused if it is large enough and registered. An unregistered arena is reused only
+    /// by jobs of the same size, because whether a job's buffers are registered must not depend on earlier jobs.
     pub(super) fn arena(&mut self, len: usize) -> *mut u8 {
         debug_assert_eq!(self.in_flight, 0);
         let keeps = |a: &Arena| match self.unregistered {
@@ -78,8 +76,8 @@ impl Session {
             *self.arena = None;
             self.filled = None;
             let arena = self.arena.insert(Arena::new(len));
-            // SAFETY: an arena is dropped only above, after it was unregistered, or with the
-            // session, after the ring.
+            // SAFETY: an arena is dropped only above, after it has been unregistered, or with the session, after the
+            // ring.
             self.unregistered = unsafe { arena.register(&self.ring) }.err();
         }
         let arena = self.arena.as_mut().expect("just made");
@@ -99,14 +97,14 @@ impl Drop for Session {
         if self.in_flight > 0 {
             return;
         }
-        // The kernel releases the buffers of a closed ring only later, so they would stay locked together with
-        // those of the next session. If another thread unregisters them, the kernel refuses and releases them
-        // later.
+        // The kernel releases the buffers of a closed ring only later, so they would stay locked together with those
+        // of the next session. If this is another thread than the ring's, the kernel refuses to unregister them and
+        // releases them later.
         if self.arena.is_some() && self.unregistered.is_none() {
             let _ = self.ring.submitter().unregister_buffers();
         }
-        // SAFETY: neither field is used again. The kernel holds no pointer into the arena, because
-        // every submitted request has completed.
+        // SAFETY: neither field is used again. The kernel has no pointers into the arena, because every submitted
+        // request has completed.
         unsafe {
             ManuallyDrop::drop(&mut self.ring);
             ManuallyDrop::drop(&mut self.arena);
@@ -114,7 +112,7 @@ impl Drop for Session {
     }
 }
 
-/// Builds the leanest ring that the kernel supports; drops the newest flags first.
+/// Creates the most efficient ring that the kernel supports, trying without the newest flags first.
 fn build_ring(entries: u32, polled: bool) -> io::Result<(IoUring, &'static str)> {
     let builder = || {
         let mut builder = IoUring::builder();
@@ -124,7 +122,7 @@ fn build_ring(entries: u32, polled: bool) -> io::Result<(IoUring, &'static str)>
         }
         builder
     };
-    // Linux 6.1: processes completions only when this thread asks, without interrupting it.
+    // Linux 6.1: completions are processed only when this thread requests it, without interrupting it.
     let newest =
         builder().setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun().build(entries);
     match newest {

@@ -14,9 +14,9 @@ use crate::engine::transfer::{FlushEvery, Task, Transfer};
 use crate::offsets::{IoRequest, OffsetGenerator};
 use crate::{Direction, Operation};
 
-/// A batch is submitted after this many requests or bytes although more could be prepared, so that
-/// the device does not idle while a long queue is refilled or sealed. Batches of whole queues of 32
-/// cost a virtual disk a tenth of its requests per second; batches of 4 cost nothing.
+/// A batch is submitted after this many requests or bytes although more could be prepared, so that the device does
+/// not idle while a long queue is refilled or sealed. On a virtual disk, batches of the whole queue of 32 reduced the
+/// requests per second by 10 %; batches of 4 had no such effect.
 const BATCH_REQUESTS: usize = 4;
 const BATCH_BYTES: u64 = 64 << 10;
 
@@ -25,12 +25,12 @@ const BATCH_BYTES: u64 = 64 << 10;
 pub(super) struct Slot {
     pub(super) operation: Operation,
     pub(super) offset: u64,
-    /// 0 for a flush that is a separate request.
+    /// Length in bytes; 0 for a flush that is a separate request.
     pub(super) len: u32,
     pub(super) started: u64,
-    /// Time at which the kernel had accepted it; 0 if that was not timed.
+    /// Time at which the kernel had accepted the request; 0 if it was not measured.
     pub(super) taken: u64,
-    /// Bytes already transferred, and bytes in flight: the whole request, unless the layer passes on pieces.
+    /// Bytes already transferred, and bytes in flight: the whole request, unless the layer forwards pieces.
     pub(super) moved: u32,
     pub(super) piece: u32,
     /// Whether this piece must be written a second time.
@@ -53,12 +53,12 @@ impl Slot {
     };
 }
 
-/// Requests prepared since the last submission.
+/// Number and size of the requests prepared since the last submission.
 #[derive(Clone, Copy, Default)]
 struct Batch {
     requests: usize,
     bytes: u64,
-    /// Whether something was sealed after the first request was prepared.
+    /// Whether data was sealed after the first request was prepared.
     late: bool,
     /// The slots of the first requests.
     slots: [u32; BATCH_REQUESTS],
@@ -67,7 +67,7 @@ struct Batch {
 /// Why the next request must wait.
 pub(super) enum Hold {
     No,
-    /// For the completion of all earlier requests and a flush.
+    /// For the completion of all earlier requests, and for a flush.
     Flush,
     /// For a flush that is submitted as a separate request.
     QueueFlush,
@@ -90,25 +90,25 @@ pub(super) struct Submitter<'a, P> {
     fixed_buffers: bool,
     write_flags: i32,
     unsent: Batch,
-    /// The latest clock reading, and whether sealing or submitting has followed it. In that case
-    /// the next request would seem to start too early.
+    /// The latest clock reading, and whether data was sealed or requests were submitted after it. If so, the recorded
+    /// start of the next request would be too early.
     now: u64,
     stale: bool,
     mixed: bool,
-    /// Submissions until the next timed one.
+    /// Number of submissions until the next one that is timed.
     until_look: u32,
-    /// Whether requests can be held back, by the rate limit or by flushes.
+    /// Whether requests can be held back by the rate limit or by flushes.
     pub(super) governed: bool,
     rate_limit: Option<RateLimit>,
     every: Option<FlushEvery>,
     began: u64,
     /// Writes since the last flush.
     writes: u32,
-    /// Maximum number of bytes that the layer passes on in one piece.
+    /// Maximum number of bytes that the layer forwards in one piece.
     piece: u32,
-    /// Whether it writes each piece twice.
+    /// Whether the layer writes each piece twice.
     writes_twice: bool,
-    /// Whether requests wait for others, how many wait, and when each of them was issued.
+    /// Whether requests wait for others, how many are waiting, and when each of them was issued.
     waits: bool,
     waiting: usize,
     asked: VecDeque<u64>,
@@ -162,7 +162,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Uses an earlier clock reading after which only bookkeeping was done.
+    /// Uses an earlier clock reading that was followed only by bookkeeping.
     #[inline]
     pub(super) fn at(&mut self, now: u64) {
         (self.now, self.stale) = (now, false);
@@ -175,16 +175,16 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// The file for a flush, named as in the requests.
+    /// The file for a flush, in the same form as in the requests.
     pub(super) fn file(&self) -> (RawFd, bool) {
         (self.fd.0, self.flags.contains(squeue::Flags::FIXED_FILE))
     }
 
-    /// Puts the next request into `slot`, which must have none in flight. `false` if there is no
-    /// next request or it must wait.
+    /// Puts the next request into `slot`, which must not have a request in flight. Returns false if there is no next
+    /// request or it must wait.
     #[inline]
     pub(super) fn start(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
-        // Checked first: without a next request there is nothing to wait for.
+        // This is checked first, because without a next request there is nothing to wait for.
         let Some(IoRequest { operation, offset, len }) = self.offsets.request(self.next) else {
             self.ended = true;
             return false;
@@ -217,7 +217,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         true
     }
 
-    /// Passes on the next piece of a request: all that remains of it, if the layer passes whole requests.
+    /// Forwards the next piece of a request: the whole rest, if the layer forwards whole requests.
     #[inline]
     fn pass(&mut self, queue: &mut SubmissionQueue<'_>, request: Slot, slot: usize) {
         let Slot { operation, moved, piece: len, .. } = request;
@@ -232,13 +232,13 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
             }
             Operation::Write => opcode::Write::new(fd, ptr, len).offset(at).rw_flags(flags).build(),
         };
-        // SAFETY: the buffer belongs to this slot and is not touched before the completion; the piece is inside
-        // the request, and so inside the buffer. Until then the session keeps the buffer and the transfer keeps
-        // the file open.
+        // SAFETY: the buffer belongs to this slot and is not accessed before the completion. The piece is within the
+        // request, and therefore within the buffer. Until the completion, the session keeps the buffer, and the
+        // transfer keeps the file open.
         unsafe { self.push(queue, request, slot, entry) };
     }
 
-    /// Passes on the next piece of the request whose piece has completed; `false` if that was the last.
+    /// Forwards the next piece of the request whose piece has completed; returns false if that was the last one.
     #[inline]
     pub(super) fn goes_on(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
         let request = self.slots[slot];
@@ -261,7 +261,8 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         self.writes_twice && operation == Operation::Write
     }
 
-    /// A request has completed: its issuer issues the next one, which waits if the layer is executing another.
+    /// Called when a request has completed: its issuer issues the next one, which waits if the layer is executing
+    /// another request.
     #[inline]
     pub(super) fn asks_again(&mut self, now: u64) {
         if self.waits {
@@ -269,19 +270,20 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Resubmits a read that the kernel could not execute without waiting, for a worker that may wait.
+    /// Resubmits a read that the kernel could not execute without waiting, this time for a worker thread, which may
+    /// wait.
     #[cold]
     pub(super) fn read_again(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) {
         let request = self.slots[slot];
         let ptr = request.data.wrapping_add(request.moved as usize);
         let at = self.transfer.base + request.offset + u64::from(request.moved);
         let entry = opcode::Read::new(self.fd, ptr, request.piece).offset(at).build();
-        // SAFETY: as in `start`: the slot's request has completed, and the buffer is its own.
+        // SAFETY: as in `start`: the slot's request has completed, and the buffer belongs to it.
         unsafe { self.push(queue, request, slot, entry.flags(squeue::Flags::ASYNC)) };
     }
 
-    /// Queues a flush like any other request. It does not wait for requests in flight, and later
-    /// requests do not wait for it.
+    /// Queues a flush like any other request. The flush does not wait for requests in flight, and later requests do
+    /// not wait for the flush.
     #[cold]
     fn start_flush(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) {
         let flags = match self.every {
@@ -290,12 +292,12 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         };
         let entry = opcode::Fsync::new(self.fd).flags(flags).build();
         self.writes = 0;
-        // SAFETY: a flush refers to no memory, and the transfer keeps its file open.
+        // SAFETY: a flush does not refer to memory, and the transfer keeps its file open.
         unsafe { self.push(queue, Slot { started: self.now, ..Slot::FREE }, slot, entry) };
     }
 
     /// # Safety
-    /// The memory that the entry points to must be valid and untouched until the entry completes.
+    /// The memory that the entry points to must be valid, and must not be accessed until the entry has completed.
     #[inline]
     unsafe fn push(
         &mut self,
@@ -314,7 +316,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         unsent.bytes += u64::from(request.piece);
     }
 
-    /// Composes the data to write: adds verify headers, then seals it.
+    /// Prepares the data to write: adds verify headers, then seals it.
     #[inline]
     fn compose(&mut self, slot: usize, offset: u64, len: u32) -> *mut u8 {
         // SAFETY: no request of this slot is in flight.
@@ -335,7 +337,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Whether and why the next request must wait.
+    /// Whether the next request must wait, and for what.
     pub(super) fn hold(&self, now: u64) -> Hold {
         if let Some(every) = self.every
             && self.writes >= every.writes
@@ -363,8 +365,8 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Called before a wait that submits the remaining requests. If their submission is to be
-    /// timed, submits them separately.
+    /// Called before a wait that submits the remaining requests. If the submission is to be timed, submits them
+    /// separately.
     #[inline]
     pub(super) fn before_wait(&mut self, pipe: &mut Pipe<'_>) {
         if self.unsent.requests > 0 {
@@ -376,8 +378,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Called before a batch is submitted: the time of its reads begins now, not before the sealing
-    /// of its writes.
+    /// Called before a batch is submitted: the time of its reads starts now, and not before its writes were sealed.
     #[inline]
     fn leaving(&mut self) {
         if self.unsent.late {
@@ -391,7 +392,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Called when a batch was submitted, or is about to be submitted by a wait.
+    /// Called when a batch has been submitted, or will be submitted by a wait.
     #[inline]
     fn submitted(&mut self) {
         self.until_look -= 1;

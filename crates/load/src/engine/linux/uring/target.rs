@@ -1,5 +1,4 @@
-//! How the file under an I/O target takes requests: directly, queued, or through kernel worker
-//! threads.
+//! How requests to the file of an I/O target are executed: directly, queued, or by kernel worker threads.
 
 use cryptbench_blockdev::{AlignedBuf, never_waits};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
@@ -14,22 +13,22 @@ const NOWHERE: u64 = 1 << 62;
 pub(super) enum Carriage {
     /// Copied in the submitting thread.
     AtOnce,
-    /// Submitted in the submitting thread. Requests that would block there go to a worker.
+    /// Executed in the submitting thread. Requests that would block there are passed to a worker.
     Submitted,
-    /// Each handed to a worker thread (io-wq), which costs two wake-ups.
+    /// Each request is passed to a worker thread (io-wq), which costs two wake-ups.
     Workers,
-    /// The file does not reveal how.
+    /// The kernel does not reveal it for this file.
     Unknown,
 }
 
 impl Carriage {
-    /// Finds out how requests to a transfer's file are executed. Marks the file as non-blocking if that helps.
+    /// Determines how requests to a transfer's file are executed. Marks the file as non-blocking if that helps.
     pub(super) fn of(transfer: &Transfer) -> Self {
         if never_waits(&transfer.file) {
             return Self::AtOnce;
         }
-        // The kernel tests for FMODE_NOWAIT before it reads anything. No data exists at this
-        // offset, so the call waits for no device.
+        // The kernel tests for FMODE_NOWAIT before it reads anything. There is no data at this offset, so the call
+        // does not wait for a device.
         let mut buffer = AlignedBuf::zeroed(AlignedBuf::ALIGN);
         let mut into = [std::io::IoSliceMut::new(&mut buffer)];
         match preadv2(&*transfer.file, &mut into, NOWHERE, ReadWriteFlags::NOWAIT) {
@@ -39,7 +38,7 @@ impl Carriage {
         }
     }
 
-    /// Text for display; empty if there is nothing to report.
+    /// Text for display; empty if nothing needs to be reported.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::AtOnce => "completed immediately (tmpfs), ",
