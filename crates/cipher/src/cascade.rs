@@ -1,11 +1,11 @@
-//! Cascades: several keyed kernels in sequence, each with its own keys.
+//! Cascades: several kernels in sequence, each with its own keys.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Size of a piece in bytes: it passes through all stages before the next one, so that source and
-/// result stay in the L1 cache.
+/// Size of a piece in bytes. All stages process a piece before the next piece, so that source and result stay in the
+/// L1 cache.
 const PIECE: usize = 8 * 1024;
 
 /// The stages in encryption order, each with its own mode and tweaks.
@@ -15,13 +15,14 @@ pub(crate) struct Cascade {
 }
 
 impl Cascade {
-    /// `stages` are in encryption order; there must be at least one.
+    /// `stages` must be in encryption order and must not be empty.
     pub(crate) fn new(stages: Vec<Box<dyn UnitKernel>>) -> Self {
         let name = joined(stages.iter().map(|stage| stage.name()));
         Self { stages, name }
     }
 
-    /// Calls `pass` on pieces of whole units, for each stage in turn. All stages but the first work in place.
+    /// Calls `pass` for pieces of whole units, for one stage after another. All stages except the first work in
+    /// place.
     fn each<'a>(
         run: Run,
         mut buffer: Buffer<'_>,
@@ -70,14 +71,14 @@ impl UnitKernel for Cascade {
     }
 }
 
-/// Block ciphers in encryption order, inside one mode.
+/// Block ciphers in encryption order, within one mode.
 pub(crate) struct Chain<const N: usize> {
     stages: Vec<Box<dyn BlockKernel<N>>>,
     name: &'static str,
 }
 
 impl<const N: usize> Chain<N> {
-    /// `stages` are in encryption order; there must be at least one.
+    /// `stages` must be in encryption order and must not be empty.
     pub(crate) fn new(stages: Vec<Box<dyn BlockKernel<N>>>) -> Self {
         let name = joined(stages.iter().map(|stage| stage.name()));
         Self { stages, name }
@@ -109,8 +110,8 @@ impl<const N: usize> BlockKernel<N> for Chain<N> {
     }
 }
 
-/// Distinct names in order, joined by `+`. New strings stay allocated for the life of the process;
-/// only a few combinations of kernels exist.
+/// Distinct names in order, joined by `+`. New strings stay allocated until the process exits; there are only a few
+/// combinations of kernels.
 pub(crate) fn joined(names: impl Iterator<Item = &'static str>) -> &'static str {
     static KNOWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     let mut distinct: Vec<&str> = Vec::new();

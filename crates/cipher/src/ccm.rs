@@ -8,17 +8,17 @@ use crate::kernel::{BLOCK, Block, BlockKernel};
 
 /// Bytes of a nonce.
 const NONCE: usize = 12;
-/// Size in bytes of the message length and of the block counter.
+/// Total size in bytes of the message length and the block counter.
 const COUNTER: usize = 15 - NONCE;
 
 /// AES-CCM under one key.
 pub struct AesCcm(Box<dyn BlockKernel<BLOCK>>);
 
 impl AesCcm {
-    /// Keys the cipher, with the best kernel that the CPU has and `tier` allows.
+    /// Keys the cipher, with the best kernel that the CPU supports and `tier` allows.
     ///
     /// # Errors
-    /// [`CipherError::KeyLength`] unless the key has 32 bytes.
+    /// [`CipherError::KeyLength`] unless the key is 32 bytes long.
     pub fn new(key: &[u8], tier: Tier) -> Result<Self, CipherError> {
         const BYTES: usize = 32;
         if key.len() != BYTES {
@@ -31,7 +31,7 @@ impl AesCcm {
     /// Encrypts `data` in place and returns its tag.
     ///
     /// # Panics
-    /// If `data` has 16 MiB or more, which the counter cannot express.
+    /// If `data` is 16 MiB or longer, which exceeds the counter.
     pub fn seal(&self, nonce: &[u8; NONCE], data: &mut [u8]) -> [u8; BLOCK] {
         let tag = self.authenticate(nonce, data);
         let mask = self.mask(nonce, data);
@@ -46,7 +46,7 @@ impl AesCcm {
         let mask = self.mask(nonce, data);
         let expected = self.authenticate(nonce, data);
         let stored = u128::from_le_bytes(*tag) ^ u128::from_le_bytes(mask);
-        // Compares all bytes, so that the time does not reveal how many match.
+        // Compares all bytes, so that the time does not reveal how many of them match.
         let right = stored == u128::from_le_bytes(expected);
         if !right {
             data.fill(0);
@@ -67,7 +67,7 @@ impl AesCcm {
         chain[0]
     }
 
-    /// Adds the key stream to `data` and returns the tag's part of it.
+    /// XORs the keystream with `data`, and returns the part of it for the tag.
     fn mask(&self, nonce: &[u8; NONCE], data: &mut [u8]) -> Block {
         assert!(data.len() < 1 << (8 * COUNTER), "the counter has {COUNTER} bytes");
         let stream = |number: u32| {

@@ -1,7 +1,7 @@
-//! Ciphers as dm-crypt specifies them and LUKS headers store them: `aes` with `xts-plain64`.
+//! Ciphers in the notation of dm-crypt and LUKS headers: `aes` with `xts-plain64`.
 //!
-//! The table lists what Linux's dm-crypt supports and LUKS volumes are known to use. It omits
-//! authenticated modes, and `random` and `tcw` IVs. `cbc-elephant` is BitLocker's.
+//! The table lists the ciphers and modes that dm-crypt supports and LUKS volumes are known to use. It does not
+//! contain authenticated modes or `random` and `tcw` IVs. `cbc-elephant` is used by BitLocker.
 
 mod algorithms;
 mod capi;
@@ -25,12 +25,12 @@ use crate::sector::{Layout, SectorCipher, Sectors};
 /// A parsed specification.
 struct Spec {
     algorithm: &'static Algorithm,
-    /// Number of ciphers that take turns from sector to sector, each with its own key: a power of two.
+    /// Number of keys that are used in turn from sector to sector: a power of two.
     keys: usize,
     chosen: Chosen,
 }
 
-/// A mode with its key: no other combination can be built.
+/// A mode with its key; other combinations cannot be created.
 #[derive(Clone, Copy)]
 enum Chosen {
     Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK>, mode: Mode },
@@ -44,10 +44,10 @@ enum Chosen {
 enum Mode {
     Any(AnyMode),
     Xts(Iv),
-    /// CBC with `eboiv` after the Elephant diffuser; the second half of the key is for the sector keys.
+    /// CBC with `eboiv` after the Elephant diffuser; the second half of the key is used for the sector keys.
     Elephant,
-    /// LRW with `benbi`, which counts as LRW does, or with any other generator, whose IV is the index
-    /// of a unit's first block.
+    /// LRW with `benbi`, which counts in the same way as LRW, or with another generator, whose IV is the index of a
+    /// unit's first block.
     Lrw(Option<Iv>),
     Hctr2(Tweak),
 }
@@ -62,12 +62,13 @@ enum AnyMode {
     Lmk,
 }
 
-/// The ciphers that [`dm_crypt`] knows, by their names in Linux's crypto API.
+/// The ciphers that [`dm_crypt`] supports, by their names in Linux's crypto API.
 pub fn dm_crypt_ciphers() -> impl Iterator<Item = &'static str> {
     ALGORITHMS.iter().map(|algorithm| algorithm.name)
 }
 
-/// The modes of a cipher of [`dm_crypt_ciphers`], with `HASH` for each of [`essiv_hashes`]; empty for any other.
+/// The modes of a cipher in [`dm_crypt_ciphers`], with `HASH` as a placeholder for each of [`essiv_hashes`]; empty
+/// for any other cipher.
 pub fn dm_crypt_modes(cipher: &str) -> &'static [&'static str] {
     let algorithm = ALGORITHMS.iter().find(|algorithm| algorithm.name == cipher);
     algorithm.map_or(&[], |algorithm| match algorithm.keying {
@@ -78,9 +79,9 @@ pub fn dm_crypt_modes(cipher: &str) -> &'static [&'static str] {
     })
 }
 
-/// Every length in bytes that a volume key can have for `cipher` in `mode`, including the tweak's part, and of
-/// all keys of `aes:2`. This is for checking a header before there is a key. Empty for `cipher_null`, which
-/// uses no key, whatever its length.
+/// Every length in bytes that a volume key can have for `cipher` in `mode`, including the tweak key and, for example,
+/// both keys of `aes:2`. This allows a header to be checked before a key is known. Empty for `cipher_null`, which
+/// accepts a key of any length but does not use it.
 ///
 /// LUKS1 stores both names separately. In LUKS2's `encryption`, such as `aes-xts-plain64`, the
 /// cipher is the part before the first `-` and the mode is the rest.
@@ -92,12 +93,10 @@ pub fn dm_crypt_key_bytes(cipher: &str, mode: &str) -> Result<Vec<usize>, Cipher
     Ok(Spec::parse(cipher, mode)?.key_bytes())
 }
 
-/// A cipher as dm-crypt specifies it, under `key`, with the best kernel that the CPU has and `tier`
-/// allows.
+/// A cipher in the notation of dm-crypt, with `key` and the best kernel that the CPU supports and `tier` allows.
 ///
-/// Data unit numbers count 512-byte sectors, as in dm-crypt without `iv_large_sectors`. For LUKS2
-/// with larger sectors, pass a layout such as [`Layout::LUKS2_4096`]. Names are as for
-/// [`dm_crypt_key_bytes`].
+/// Data unit numbers count 512-byte sectors, as in dm-crypt without `iv_large_sectors`. For LUKS2 with larger
+/// sectors, pass a layout such as [`Layout::LUKS2_4096`]. For the names, see [`dm_crypt_key_bytes`].
 ///
 /// # Errors
 /// As for [`dm_crypt_key_bytes`]; also [`CipherError::DmCryptKeyLength`],
@@ -112,7 +111,7 @@ pub fn dm_crypt(
     built((cipher, mode), key, layout, tier, Side::Kernel)
 }
 
-/// The same with the IVs that cryptsetup uses for keyslots, outside the kernel: some of them differ.
+/// Like [`dm_crypt`], with the IVs that cryptsetup uses for keyslots: without the kernel, some of them differ.
 ///
 /// # Errors
 /// As for [`dm_crypt`].
@@ -152,7 +151,7 @@ fn built(
 
 impl Spec {
     fn parse(cipher: &str, mode: &str) -> Result<Self, CipherError> {
-        // In LUKS1 the cipher field by itself can be a specification in the API's syntax.
+        // In LUKS1, the cipher field by itself can contain a specification in the API's syntax.
         let whole = if mode.is_empty() { cipher.to_owned() } else { format!("{cipher}-{mode}") };
         match capi::translated(&whole) {
             Some((cipher, mode)) => Self::of(&cipher, &mode, whole),
@@ -160,7 +159,7 @@ impl Spec {
         }
     }
 
-    /// The cipher in the mode, which errors call `whole`.
+    /// The cipher in this mode; errors refer to it as `whole`.
     fn of(cipher: &str, mode: &str, whole: String) -> Result<Self, CipherError> {
         let (cipher, keys) = match cipher.split_once(':') {
             Some((cipher, keys)) => {
@@ -215,8 +214,8 @@ impl Spec {
         let one = self.algorithm.key_bytes.iter().map(whole);
         let mut all: Vec<_> = one.clone().map(|bytes| self.keys * bytes).collect();
         if self.is_lmk() {
-            // The seed is as long as a key. If the total length is divisible by the number of keys, dm-crypt takes all
-            // of it for keys.
+            // The seed is as long as a key. If the total length is divisible by the number of keys, dm-crypt assumes
+            // that there is no seed.
             let seeded = one.map(|bytes| (self.keys + 1) * bytes);
             all.extend(seeded.filter(|sum| !sum.is_multiple_of(self.keys)));
             all.sort_unstable();
@@ -258,9 +257,9 @@ impl AnyMode {
         };
         Ok(match mode.split_once('-') {
             None if mode == "ecb" => Self::Ecb,
-            // dm-crypt ignores the generator if the mode does not use an IV.
+            // dm-crypt ignores the generator if the mode does not use IVs.
             Some(("ecb", name)) => Iv::parse(name, algorithm, unknown).map(|_| Self::Ecb)?,
-            // The specification from the time when only CBC existed.
+            // The specification from the time when there was only CBC.
             None if mode == "plain" => Self::Cbc(Iv::Keyless(Tweak::Plain)),
             Some(("cbc", name)) if named("lmk", name) => Self::Lmk,
             Some(("cbc", name)) => Self::Cbc(Iv::parse(name, algorithm, unknown)?),

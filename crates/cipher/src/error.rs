@@ -1,4 +1,4 @@
-//! The crate's error type: a caller's mistakes when choosing and keying a cipher.
+//! The crate's error type: invalid requests for a cipher or a key.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CipherError {
-    /// No cipher of that name is in the registry.
+    /// The registry does not contain a cipher of this name.
     #[error("unknown cipher {name:?}; known: {}", known.join(", "))]
     Unknown {
         /// The requested name.
@@ -14,12 +14,12 @@ pub enum CipherError {
         /// Every name in the registry.
         known: Vec<&'static str>,
     },
-    /// The key does not have the length that the cipher needs.
+    /// The key does not have the length that the cipher requires.
     #[error("{cipher} needs a key of {expected} bytes, got {actual}")]
     KeyLength {
         /// Name of the cipher.
         cipher: &'static str,
-        /// Required length in bytes, all halves and stages together.
+        /// Required total length in bytes, for all halves and stages.
         expected: usize,
         /// The given number of bytes.
         actual: usize,
@@ -32,7 +32,7 @@ pub enum CipherError {
         /// Every known cipher.
         known: Vec<&'static str>,
     },
-    /// A dm-crypt specification contains a mode or IV generator that is unsupported, or unavailable for this
+    /// A dm-crypt specification contains a mode or IV generator that is not supported, or not available for this
     /// cipher.
     #[error("unknown dm-crypt mode {mode:?} for {cipher}; known: {}", known.join(", "))]
     DmCryptMode {
@@ -40,10 +40,10 @@ pub enum CipherError {
         cipher: &'static str,
         /// The requested mode.
         mode: String,
-        /// Every mode of the cipher, with `HASH` for each hash.
+        /// Every mode of the cipher, with `HASH` as a placeholder for each hash.
         known: &'static [&'static str],
     },
-    /// A dm-crypt specification's ESSIV uses an unsupported hash.
+    /// The ESSIV in a dm-crypt specification uses an unsupported hash.
     #[error("unknown ESSIV hash {name:?}; known: {}", known.join(", "))]
     EssivHash {
         /// The requested name.
@@ -51,7 +51,7 @@ pub enum CipherError {
         /// Every known name.
         known: Vec<&'static str>,
     },
-    /// The digest of an ESSIV hash cannot serve as a key of the cipher.
+    /// The digest of an ESSIV hash cannot be used as a key of the cipher.
     #[error("ESSIV with {hash} produces keys of {bytes} bytes, which {cipher} does not accept")]
     EssivKey {
         /// Name of the cipher.
@@ -61,14 +61,14 @@ pub enum CipherError {
         /// Bytes of its digest.
         bytes: usize,
     },
-    /// The key length is not one that a dm-crypt cipher accepts in this mode.
+    /// The key length is not valid for a dm-crypt cipher in this mode.
     #[error("{cipher}-{mode} needs keys of {} bytes, got {actual}", list(expected))]
     DmCryptKeyLength {
         /// Name of the cipher.
         cipher: &'static str,
         /// The requested mode.
         mode: String,
-        /// Every length in bytes that it accepts.
+        /// Every length in bytes that is valid.
         expected: Vec<usize>,
         /// The given number of bytes.
         actual: usize,
@@ -81,7 +81,7 @@ pub enum CipherError {
         /// Bytes requested.
         bytes: usize,
     },
-    /// The data unit is not a supported number of cipher blocks.
+    /// The data unit is not a permitted number of cipher blocks.
     #[error(
         "a data unit must be a multiple of 16 bytes from 16 to 16777216 (2^20 blocks, IEEE 1619), got {bytes}"
     )]
@@ -89,7 +89,7 @@ pub enum CipherError {
         /// Bytes requested.
         bytes: usize,
     },
-    /// A tweak step of zero would encrypt every unit under one tweak.
+    /// With a tweak step of zero, all units would be encrypted with the same tweak.
     #[error("the tweak step must be at least 1")]
     TweakStep,
 }

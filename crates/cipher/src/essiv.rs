@@ -1,4 +1,4 @@
-//! The hashes from which ESSIV derives its key, under their Linux names.
+//! The hashes from which the key of ESSIV is derived, by their Linux names.
 
 use blake2::digest::consts::{U16, U20, U28, U32, U48, U64};
 use blake2::{Blake2b, Blake2s};
@@ -14,7 +14,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::CipherError;
 
-/// A hash of the volume key; its digest keys the IVs.
+/// A hash of the volume key, whose digest is the key for the IVs.
 pub(crate) struct Hash {
     pub(crate) name: &'static str,
     /// Bytes of the digest.
@@ -26,8 +26,8 @@ const fn hash<D: Digest>(name: &'static str, bytes: usize) -> Hash {
     Hash { name, bytes, digest: digest::<D> }
 }
 
-/// Linux's `wp256` and `wp384` are the start of Whirlpool's digest; cryptsetup calls Linux's `rmd160` `ripemd160`, and `wp512`
-/// `whirlpool`.
+/// Linux's `wp256` and `wp384` are the start of Whirlpool's digest. Linux's `rmd160` is `ripemd160` in cryptsetup,
+/// and `wp512` is `whirlpool`.
 static HASHES: [Hash; 29] = [
     hash::<Sha1>("sha1", 20),
     hash::<Sha224>("sha224", 28),
@@ -60,8 +60,8 @@ static HASHES: [Hash; 29] = [
     hash::<Ripemd160>("ripemd160", 20),
 ];
 
-/// The hashes that ESSIV can be used with, by their names in Linux's crypto API. Whether a cipher accepts a key
-/// as long as the digest is a separate question.
+/// The hashes that ESSIV can be used with, by their names in Linux's crypto API. Not every cipher accepts a key of
+/// the length of the digest.
 pub fn essiv_hashes() -> impl Iterator<Item = &'static str> {
     HASHES.iter().map(|hash| hash.name)
 }
@@ -74,8 +74,7 @@ impl Hash {
         })
     }
 
-    /// The key of the IVs: the hash of the whole volume key, which in XTS means both halves (Linux,
-    /// crypto/essiv.c).
+    /// The key for the IVs: the hash of the whole volume key, which in XTS means both halves (Linux, crypto/essiv.c).
     pub(crate) fn key(&self, volume_key: &[u8]) -> Zeroizing<Vec<u8>> {
         let mut key = (self.digest)(volume_key);
         key.truncate(self.bytes);

@@ -1,4 +1,4 @@
-//! Instruction sets: proofs that the CPU has them, and functions compiled for them.
+//! Instruction sets: proofs that the CPU supports them, and functions compiled for them.
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::is_aarch64_feature_detected as has;
@@ -7,18 +7,18 @@ use std::arch::is_x86_feature_detected as has;
 
 use crate::cpu::Tier;
 
-/// Proof that the CPU has an instruction set.
+/// Proof that the CPU supports an instruction set.
 pub(crate) trait Isa: Copy + Send + Sync + 'static {
-    /// The instruction set, if `tier` allows it and the CPU has all of it.
+    /// The instruction set, if `tier` allows it and the CPU supports all of it.
     fn new(tier: Tier) -> Option<Self>;
 
-    /// Calls `f` in a separate function that is compiled for the instruction set. Only what is inlined there is
-    /// compiled so: the closure and everything it calls must be `#[inline(always)]`, or enable the instruction
-    /// set themselves.
+    /// Calls `f` in a separate function that is compiled for the instruction set. This applies only to inlined code:
+    /// the closure and everything that it calls must be `#[inline(always)]`, or enable the instruction set
+    /// themselves.
     fn run<R>(self, f: impl FnOnce() -> R) -> R;
 }
 
-/// Defines proofs by the tier and the features that each needs.
+/// Defines proofs, each with its tier and the required features.
 macro_rules! instruction_sets {
     ($($(#[$doc:meta])+ $isa:ident: $tier:ident $(, $feature:tt)+;)+) => { $(
         $(#[$doc])+
@@ -46,9 +46,10 @@ macro_rules! instruction_sets {
 
 #[cfg(target_arch = "x86_64")]
 instruction_sets! {
-    /// AES-NI without AVX, on small cores.
+    /// AES-NI without AVX, for small CPU cores.
     AesNi: Aesni, "sse4.1", "aes", "pclmulqdq";
-    /// AES-NI with AVX, whose instructions have three operands, which saves moves and never mixes encodings.
+    /// AES-NI with AVX. AVX instructions have three operands, which saves moves, and no other encodings are mixed
+    /// with them.
     AesNiAvx: Aesni, "avx", "aes", "pclmulqdq";
     /// AVX2.
     Avx2: Avx2, "avx2";
@@ -76,7 +77,7 @@ instruction_sets! {
     Vbmi2: Avx512, "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vbmi", "avx512vbmi2", "gfni";
 }
 
-// Both check for AES-NI and PCLMULQDQ, and AVX2 and AVX-512 include AVX.
+// Both tiers check for AES-NI and PCLMULQDQ, and AVX2 and AVX-512 include AVX.
 
 #[cfg(target_arch = "x86_64")]
 impl From<Vaes256> for AesNiAvx {

@@ -1,17 +1,18 @@
-//! The two interfaces inside the crate: block ciphers below the modes, and unit kernels above them.
+//! The two interfaces within the crate: block ciphers, on which modes are based, and unit kernels, which include the
+//! mode.
 
 use std::ops::Range;
 
 use crate::mode::cbc;
 use crate::sector::Layout;
 
-/// Cipher block size in bytes; every algorithm here has 128-bit blocks.
+/// Cipher block size in bytes, for all algorithms with 128-bit blocks.
 pub(crate) const BLOCK: usize = 16;
 
 /// One cipher block.
 pub(crate) type Block = [u8; BLOCK];
 
-/// Called with each piece of memory that holds keys: its address and length.
+/// Called for each piece of memory that contains keys, with its address and length.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(*const u8, usize);
 
 /// Passes the memory of `value` to `visit`.
@@ -19,11 +20,11 @@ pub(crate) fn tell<T: ?Sized>(value: &T, visit: Visit<'_>) {
     visit(std::ptr::from_ref(value).cast(), size_of_val(value));
 }
 
-/// A keyed block cipher with blocks of `N` bytes on one instruction set, fastest with many blocks per call.
+/// A block cipher with a key and blocks of `N` bytes, for one instruction set; fastest with many blocks per call.
 ///
-/// An algorithm that implements this gets every mode.
+/// An algorithm that implements this can be used with every mode.
 pub(crate) trait BlockKernel<const N: usize>: Send + Sync {
-    /// Blocks per call that keep the kernel busy; modes pass multiples of it if they can.
+    /// Number of blocks per call that keep the kernel busy; modes pass multiples of it if they can.
     fn parallel(&self) -> usize;
 
     /// Encrypts any number of blocks in place.
@@ -32,22 +33,22 @@ pub(crate) trait BlockKernel<const N: usize>: Send + Sync {
     /// Decrypts any number of blocks in place.
     fn decrypt(&self, blocks: &mut [[u8; N]]);
 
-    /// Encrypts data units in CBC side by side. `chain` holds their IVs, one per unit of `buffer`,
-    /// and is overwritten.
+    /// Encrypts several data units in CBC mode in parallel. `chain` contains their IVs, one per unit of `buffer`, and
+    /// is overwritten.
     fn encrypt_chains(&self, chain: &mut [[u8; N]], buffer: Buffer<'_>) {
         cbc::encrypt_chains(chain, buffer, |blocks| self.encrypt(blocks));
     }
 
-    /// Reports the memory outside the value itself that holds its keys.
+    /// Reports the memory outside this value that contains its keys.
     fn visit_keys(&self, _visit: Visit<'_>) {}
 
-    /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
+    /// The kernel's name, as reported by [`crate::SectorCipher::tier`].
     fn name(&self) -> &'static str;
 }
 
-/// A keyed mode over a keyed algorithm: transforms runs of whole data units.
+/// A mode and an algorithm with a key, which encrypt or decrypt runs of whole data units.
 ///
-/// Callers have checked the layout and that the buffer holds whole units.
+/// The caller must have checked the layout, and that the buffer consists of whole units.
 pub(crate) trait UnitKernel: Send + Sync {
     /// Encrypts the units of `buffer`.
     fn encrypt_units(&self, run: Run, buffer: Buffer<'_>);
@@ -55,18 +56,18 @@ pub(crate) trait UnitKernel: Send + Sync {
     /// Decrypts the units of `buffer`.
     fn decrypt_units(&self, run: Run, buffer: Buffer<'_>);
 
-    /// Reports the memory outside the value itself that holds its keys.
+    /// Reports the memory outside this value that contains its keys.
     fn visit_keys(&self, visit: Visit<'_>);
 
-    /// The kernel's name, as [`crate::SectorCipher::tier`] reports it.
+    /// The kernel's name, as reported by [`crate::SectorCipher::tier`].
     fn name(&self) -> &'static str;
 }
 
 /// The position of a run of data units in the sequence of tweaks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
-    /// Tweak number of the first unit. The sequence is 128 bits wide, as in IEEE 1619; callers of
-    /// the public interface start it within the low 64.
+    /// Tweak number of the first unit. Tweak numbers have 128 bits, as in IEEE 1619; in the public interface, the
+    /// first one must fit in 64 bits.
     pub(crate) first: u128,
     /// Unit length and tweak step.
     pub(crate) layout: Layout,
@@ -88,7 +89,7 @@ impl Run {
     }
 }
 
-/// Source and destination of a transform: one slice, or two of equal length.
+/// Source and destination: one slice, or two of equal length.
 pub(crate) struct Buffer<'a>(Memory<'a>);
 
 enum Memory<'a> {
@@ -102,7 +103,7 @@ impl<'a> Buffer<'a> {
         Self(Memory::InPlace(data))
     }
 
-    /// Results go from `src` to `dst`; panics unless they have the same length.
+    /// Reads from `src` and writes to `dst`; panics unless they have the same length.
     pub(crate) fn apart(src: &'a [u8], dst: &'a mut [u8]) -> Self {
         assert_eq!(src.len(), dst.len(), "source and destination differ");
         Self(Memory::Apart { src, dst })
@@ -113,7 +114,7 @@ impl<'a> Buffer<'a> {
         self.src().len()
     }
 
-    /// The input. For an in-place transform, writing through [`Self::dst`] overwrites it.
+    /// The input. If source and destination are the same slice, writing through [`Self::dst`] overwrites it.
     pub(crate) fn src(&self) -> &[u8] {
         match &self.0 {
             Memory::InPlace(data) => data,
@@ -129,7 +130,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// The output with the input copied into it, for code that works only in place.
+    /// The output with the input copied into it, for code that can only work in place.
     pub(crate) fn copied(self) -> &'a mut [u8] {
         match self.0 {
             Memory::InPlace(data) => data,
@@ -148,8 +149,8 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Start of the input and of the output, each valid for [`Self::len`] bytes while the buffer is
-    /// borrowed. They are equal or do not overlap.
+    /// Start of the input and of the output, each valid for [`Self::len`] bytes while the buffer is borrowed. They
+    /// are equal or do not overlap.
     pub(crate) fn pointers(&mut self) -> (*const u8, *mut u8) {
         match &mut self.0 {
             Memory::InPlace(data) => {

@@ -1,8 +1,8 @@
 //! TrueCrypt's modes before XTS: LRW (4.1 to 4.3) and CBC with whitening (1.0 to 4.0).
 //!
-//! The definitions are those of TrueCrypt 4.3a; this crate's tests repeat its self-test. A volume's
-//! key area, whether in the header or for the data, begins with 32 bytes for IVs, whitening or
-//! tweaks ([`LegacyCipher::IV_KEY_BYTES`]). The keys of the stages follow in encryption order.
+//! The definitions are those of TrueCrypt 4.3a; this crate's tests repeat its self-test. A key area, whether for the
+//! header or for the data, begins with 32 bytes for IVs, whitening or tweaks ([`LegacyCipher::IV_KEY_BYTES`]). The
+//! keys of the stages follow in encryption order.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::mode::lrw::Lrw;
 use crate::mode::whitening::Whitening;
 use crate::sector::{Layout, SectorCipher, Sectors};
 
-/// An algorithm with blocks of `N` bytes, and how to key it.
+/// An algorithm with blocks of `N` bytes, and the function that keys it.
 struct Stage<const N: usize> {
     key_bytes: usize,
     blocks: fn(&[u8], Tier) -> Box<dyn BlockKernel<N>>,
@@ -32,13 +32,13 @@ static BLOWFISH: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 56, blocks: narro
 static CAST5: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 16, blocks: narrow::cast5 };
 static TRIPLE_DES: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 24, blocks: narrow::triple_des };
 
-/// The stages of a cipher in encryption order, and how the mode wraps them.
+/// The stages of a cipher in encryption order, and how the mode is applied to them.
 enum Stages {
     /// One cipher with 64-bit blocks.
     Narrow(&'static Stage<{ narrow::BLOCK }>),
-    /// Ciphers with 128-bit blocks in sequence inside one mode.
+    /// Ciphers with 128-bit blocks, in sequence within one mode.
     Wide(&'static [&'static Stage<BLOCK>]),
-    /// Ciphers of any block size, each in its own CBC with whitening.
+    /// Ciphers with any block size, each in its own CBC with whitening.
     Inner(&'static [Either]),
 }
 
@@ -50,9 +50,9 @@ enum Either {
 /// A mode of operation of old TrueCrypt volumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LegacyMode {
-    /// LRW. In a cascade the masks wrap all stages; this is equivalent to LRW of each stage.
+    /// LRW. In a cascade, the masks are added before and after all stages, which is equivalent to LRW for each stage.
     Lrw,
-    /// CBC of one cipher, with whitening.
+    /// CBC with one cipher, with whitening.
     Cbc,
     /// CBC around all stages of a cascade, with whitening.
     OuterCbc,
@@ -73,13 +73,13 @@ impl fmt::Display for LegacyMode {
 
 /// A cipher of old TrueCrypt volumes: algorithms in a mode.
 pub struct LegacyCipher {
-    /// Name for users, with the last applied cipher first, such as `AES(Twofish)`.
+    /// Name for users, with the cipher that is applied last as the first, such as `AES(Twofish)`.
     pub name: &'static str,
     /// Mode of operation.
     pub mode: LegacyMode,
     /// Total length of the keys of all stages, in bytes.
     pub key_bytes: usize,
-    /// Cipher block size in bytes: 8 or 16; for a cascade of both, 16.
+    /// Cipher block size in bytes: 8 or 16; 16 for a cascade of both.
     pub block_bytes: usize,
     stages: Stages,
 }
@@ -116,22 +116,22 @@ static CIPHERS: [LegacyCipher; 24] = [
 
 /// Every cipher and cascade of TrueCrypt 1.0 to 4.3 in each of its modes, LRW first.
 ///
-/// A volume does not state which one it uses, so a reader tries them all.
+/// A volume does not state which one it uses, so all of them must be tried.
 pub fn legacy_ciphers() -> &'static [LegacyCipher] {
     &CIPHERS
 }
 
-/// The part of a volume that is enciphered.
+/// The encrypted part of a volume.
 #[derive(Clone, Copy)]
 enum Area {
-    /// One data unit of any length, with its own CBC rules.
+    /// One data unit of any length, with separate rules for CBC.
     Header,
     /// 512-byte sectors.
     Data,
 }
 
 impl LegacyCipher {
-    /// Bytes at the start of a volume's key area for IVs and whitening, or for tweaks.
+    /// Number of bytes at the start of a volume's key area for IVs and whitening, or for tweaks.
     pub const IV_KEY_BYTES: usize = 32;
 
     const fn wide(
@@ -168,15 +168,15 @@ impl LegacyCipher {
         Self { name, mode, key_bytes, block_bytes: BLOCK, stages }
     }
 
-    /// The cipher for a volume's data in 512-byte units, with the best kernel that the CPU has and `tier`
+    /// The cipher for a volume's data in 512-byte units, with the best kernel that the CPU supports and `tier`
     /// allows.
     ///
     /// In CBC, unit numbers are the container's sector numbers; the first data sector of a normal
     /// volume is 1. In LRW, they count from 0 at the start of the data, also in hidden volumes.
     ///
     /// # Errors
-    /// [`CipherError::KeyLength`] if `keys` does not have [`Self::key_bytes`] bytes or `iv_key`
-    /// does not have [`Self::IV_KEY_BYTES`].
+    /// [`CipherError::KeyLength`] if `keys` is not [`Self::key_bytes`] bytes long, or `iv_key` is not
+    /// [`Self::IV_KEY_BYTES`] bytes long.
     pub fn with_key(
         &self,
         keys: &[u8],
@@ -187,8 +187,8 @@ impl LegacyCipher {
         Ok(Box::new(Sectors::new(Layout::SECTOR_512, kernel)))
     }
 
-    /// Decrypts a volume header's encrypted part (448 bytes of 512, after the salt) in place, under
-    /// the derived header key. It is divided like a key area.
+    /// Decrypts the encrypted part of a volume header (448 of its 512 bytes, after the salt) in place, with the
+    /// derived header key, which is divided like a key area.
     ///
     /// # Errors
     /// [`CipherError::KeyLength`] as for [`Self::with_key`], [`CipherError::DataUnit`] for a length
@@ -277,7 +277,7 @@ impl LegacyCipher {
         })
     }
 
-    /// The mode applied to one cipher, or to a cascade that acts as one.
+    /// Applies the mode to one cipher, or to a cascade that acts like one.
     fn mode_around<const N: usize>(
         &self,
         cipher: Box<dyn BlockKernel<N>>,
@@ -300,8 +300,8 @@ impl Either {
     }
 }
 
-/// CBC with TrueCrypt's IVs and whitening. The whitening bytes follow the IV's seed in sectors, and
-/// always start at byte 8 in headers.
+/// CBC with TrueCrypt's IVs and whitening. The whitening bytes follow the seed of the IVs for sectors; for headers,
+/// they always start at byte 8.
 fn cbc<const N: usize>(
     cipher: Box<dyn BlockKernel<N>>,
     iv_key: &[u8; LegacyCipher::IV_KEY_BYTES],

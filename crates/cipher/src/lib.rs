@@ -1,7 +1,7 @@
-//! Disk ciphers and modes, with one kernel per instruction set chosen once at run time.
+//! Disk ciphers and modes, with kernels for several instruction sets, of which one is chosen at run time.
 //!
-//! Start at the registry: [`find`] a [`CipherInfo`] by name, give it a key, a [`Layout`] and a
-//! [`Tier`], and get a [`SectorCipher`] that transforms runs of whole data units.
+//! Start with the registry: [`find`] a [`CipherInfo`] by name, and use it with a key, a [`Layout`] and a [`Tier`] to
+//! create a [`SectorCipher`], which encrypts and decrypts runs of whole data units.
 //!
 //! ```
 //! use cryptbench_cipher::{Layout, find, tier};
@@ -15,14 +15,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Three more entry points serve volumes of other programs. [`dm_crypt`] parses a specification as stored in
-//! LUKS headers, [`legacy_ciphers`] lists TrueCrypt's ciphers before XTS, and [`AesCcm`] decrypts the keys in
-//! BitLocker's metadata.
+//! Three more entry points are for volumes of other programs. [`dm_crypt`] parses a specification as stored in LUKS
+//! headers, [`legacy_ciphers`] lists TrueCrypt's ciphers before XTS, and [`AesCcm`] decrypts the keys in BitLocker's
+//! metadata.
 //!
-//! A new algorithm implements `kernel::BlockKernel`, which states how many blocks it prefers to process in one
-//! call, and gets XTS from `mode::xts`. An algorithm that can do better implements `kernel::UnitKernel` with
-//! the mode fused in, as AES does on x86. Either way it gets a line in `registry.rs`, and the crate's tests run
-//! over every line there.
+//! A new algorithm implements `kernel::BlockKernel`, which includes the preferred number of blocks per call;
+//! `mode::xts` then provides XTS. If fusing the mode with the algorithm is faster, as for AES on x86, implement
+//! `kernel::UnitKernel`. In both cases, add a line to `registry.rs`; the crate's tests cover every line there.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 
 mod algorithm;
@@ -52,7 +51,7 @@ pub use legacy::{LegacyCipher, LegacyMode, legacy_ciphers};
 pub use registry::{CipherInfo, ciphers, find, find_to_measure, history};
 pub use sector::{Layout, SectorCipher};
 
-/// Runs the README's examples as tests.
+/// Runs the examples in the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

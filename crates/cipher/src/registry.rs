@@ -1,4 +1,4 @@
-//! The tables of ciphers: one line for each algorithm, one for each cipher or cascade.
+//! The tables of ciphers: one line per algorithm, and one per cipher or cascade.
 
 use crate::algorithm::{adiantum, aes, camellia, kuznyechik, serpent, twofish};
 use crate::cascade::Cascade;
@@ -14,7 +14,7 @@ pub(crate) type KeyXts = fn(&[u8], &[u8], Tier) -> Box<dyn UnitKernel>;
 /// Keys a cipher whose block is the whole data unit: key, highest tier to use.
 pub(crate) type KeyWide = fn(&[u8], Tier) -> Box<dyn UnitKernel>;
 
-/// An algorithm with a key length, and how to key it in each mode.
+/// An algorithm with a key length, and the functions that key it for each mode.
 struct Algorithm {
     /// Bytes of one key.
     key_bytes: usize,
@@ -28,26 +28,25 @@ static KUZNYECHIK: Algorithm = Algorithm { key_bytes: 32, xts: kuznyechik::xts }
 static SERPENT_256: Algorithm = Algorithm { key_bytes: 32, xts: serpent::xts };
 static TWOFISH_256: Algorithm = Algorithm { key_bytes: 32, xts: twofish::xts };
 
-/// A cipher of the registry: algorithms in a mode, or one whose block is the data unit.
+/// A cipher in the registry: one or more algorithms in a mode, or a cipher whose block is the data unit.
 pub struct CipherInfo {
     /// Name on the command line and in records, such as `aes-256-xts`.
     pub name: &'static str,
     /// Name for users, such as `AES-256-XTS`.
     pub label: &'static str,
-    /// Length of the whole key in bytes. In XTS the data keys of all stages come first, in
-    /// encryption order, then their tweak keys in the same order (VeraCrypt's key area; for one
-    /// stage, that of IEEE 1619).
+    /// Length of the whole key in bytes. In XTS the data keys of all stages come first, in encryption order, then
+    /// their tweak keys in the same order (as in VeraCrypt's key area or, for one stage, in IEEE 1619).
     pub key_bytes: usize,
     keying: Keying,
 }
 
-/// How a cipher of the registry uses its key.
+/// How a cipher in the registry uses its key.
 enum Keying {
-    /// XTS: stages in encryption order; one, or a cascade.
+    /// XTS, with stages in encryption order: a single one, or a cascade.
     Xts(&'static [&'static Algorithm]),
     /// A block as long as the data unit.
     Wide(KeyWide),
-    /// For [`history`]: a cipher and a mode of dm-crypt.
+    /// For [`history`]: a cipher and a mode in dm-crypt's notation.
     History(&'static str, &'static str),
 }
 
@@ -65,7 +64,7 @@ static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("kuznyechik-xts", "Kuznyechik-XTS", &[&KUZNYECHIK]),
     CipherInfo::xts("serpent-256-xts", "Serpent-256-XTS", &[&SERPENT_256]),
     CipherInfo::xts("twofish-256-xts", "Twofish-256-XTS", &[&TWOFISH_256]),
-    // VeraCrypt's cascades. VeraCrypt names the last applied cipher first: AES(Twofish) enciphers
+    // VeraCrypt's cascades. In VeraCrypt's names, the cipher that is applied last comes first: AES(Twofish) encrypts
     // with Twofish, then with AES. Stages are listed in encryption order.
     CipherInfo::xts("aes-twofish-xts", "AES(Twofish)-XTS", &[&TWOFISH_256, &AES_256]),
     CipherInfo::xts(
@@ -103,8 +102,8 @@ static CIPHERS: &[CipherInfo] = &[
     CipherInfo::xts("twofish-serpent-xts", "Twofish(Serpent)-XTS", &[&SERPENT_256, &TWOFISH_256]),
 ];
 
-/// Ciphers of programs that published studies measured, such as TrueCrypt 4 and BestCrypt. No volume is created
-/// with them here.
+/// Ciphers of programs that were measured in published studies, such as TrueCrypt 4 and BestCrypt. This program does
+/// not create volumes with them.
 static HISTORY: &[CipherInfo] = &[
     CipherInfo::history("aes-192-xts", "AES-192-XTS (history)", 48, ("aes", "xts-plain64")),
     CipherInfo::history(
@@ -117,12 +116,12 @@ static HISTORY: &[CipherInfo] = &[
     CipherInfo::history("3des-168-cbc", "3DES-168-CBC (history)", 24, ("des3_ede", "cbc-plain64")),
 ];
 
-/// Ciphers that are only measured, because they were used in the past.
+/// Ciphers that can only be measured, because they were used in the past.
 pub fn history() -> &'static [CipherInfo] {
     HISTORY
 }
 
-/// The cipher called `name`, or that of [`history`].
+/// The cipher with this name, also among those of [`history`].
 ///
 /// # Errors
 /// As for [`find`].
@@ -135,7 +134,7 @@ pub fn ciphers() -> &'static [CipherInfo] {
     CIPHERS
 }
 
-/// The cipher called `name`, case-sensitively.
+/// The cipher with this name, which is case-sensitive.
 ///
 /// # Errors
 /// [`CipherError::Unknown`], which lists the known names.
@@ -178,15 +177,15 @@ impl CipherInfo {
         }
     }
 
-    /// Whether the cipher's block is the whole data unit, as with Adiantum. It then has one key, not
-    /// one for data and one for tweaks.
+    /// Whether the cipher's block is the whole data unit, as with Adiantum. It then has only one key, instead of one
+    /// for data and one for tweaks.
     pub fn is_wide(&self) -> bool {
         matches!(self.keying, Keying::Wide(_))
     }
 
-    /// The cipher under `key`, with the best kernel that the CPU has and `tier` allows.
+    /// The cipher with `key`, and with the best kernel that the CPU supports and `tier` allows.
     ///
-    /// XTS keys with equal halves are accepted: rejecting them is up to the volume format, not the
+    /// XTS keys with equal halves are accepted: whether to reject them depends on the volume format, not on the
     /// cipher.
     ///
     /// # Errors
@@ -214,7 +213,7 @@ impl CipherInfo {
     }
 }
 
-/// The stages of a cipher in XTS, under a key of the right length.
+/// The stages of a cipher in XTS mode, with a key of the correct length.
 fn xts(algorithms: &[&Algorithm], key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
     let (mut data_keys, mut tweak_keys) = key.split_at(key.len() / 2);
     let mut stages = Vec::with_capacity(algorithms.len());

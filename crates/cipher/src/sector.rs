@@ -1,19 +1,19 @@
-//! The crate's public interface: a keyed cipher over runs of whole data units.
+//! The crate's public interface: a cipher with a key, for runs of whole data units.
 
 use crate::error::CipherError;
 use crate::kernel::{BLOCK, Buffer, Run, UnitKernel, tell};
 
-/// How storage is divided into data units, and how their tweaks count.
+/// How storage is divided into data units, and how their tweaks are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Bytes under one tweak: a multiple of 16, at most 2^20 cipher blocks (IEEE 1619-2018, 5.1).
+    /// Number of bytes with the same tweak: a multiple of 16, at most 2^20 cipher blocks (IEEE 1619-2018, 5.1).
     pub data_unit: usize,
     /// Difference between the tweak numbers of neighbouring data units.
     pub tweak_step: u64,
 }
 
 impl Layout {
-    /// 512-byte units with consecutive tweaks: TrueCrypt, VeraCrypt, LUKS1, LUKS2 by default.
+    /// 512-byte units with consecutive tweaks: TrueCrypt, VeraCrypt, LUKS1, and LUKS2 by default.
     pub const SECTOR_512: Self = Self { data_unit: 512, tweak_step: 1 };
     /// LUKS2 with 4096-byte sectors: tweaks still count 512-byte sectors, so they are 0, 8, 16 ...
     pub const LUKS2_4096: Self = Self { data_unit: 4096, tweak_step: 8 };
@@ -31,16 +31,15 @@ impl Layout {
     }
 }
 
-/// A keyed cipher over runs of whole data units.
+/// A cipher with a key, for runs of whole data units.
 ///
-/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, modulo 2^64 as in dm-crypt, so that it
-/// does not matter how requests are split. XTS uses it as a little-endian 16-byte number; in other modes IV
-/// generators start from it. `first_unit` is therefore a tweak number: with [`Layout::LUKS2_4096`] it counts
-/// 512-byte sectors.
+/// Unit `k` of a buffer has tweak number `first_unit + k * tweak_step`, modulo 2^64 as in dm-crypt, so that it does
+/// not matter how requests are split. XTS uses the tweak number as a little-endian 16-byte number; other modes derive
+/// IVs from it. `first_unit` is therefore a tweak number: with [`Layout::LUKS2_4096`] it counts 512-byte sectors.
 ///
 /// # Panics
-/// Every method panics if a buffer is not a whole number of data units, or if `src` and `dst`
-/// differ in length. Both are mistakes of the caller, as with `copy_from_slice`.
+/// Every method panics if a buffer is not a whole number of data units, or if `src` and `dst` differ in length. Both
+/// are errors of the caller, as with `copy_from_slice`.
 pub trait SectorCipher: Send + Sync {
     /// Bytes under one tweak.
     fn data_unit(&self) -> usize;
@@ -55,12 +54,12 @@ pub trait SectorCipher: Send + Sync {
     /// The kernel in use, such as `vaes-avx512`, `aes-ni` or `soft`. For a cascade, the distinct
     /// kernels of its stages in encryption order, such as `avx2+vaes-avx2`.
     fn tier(&self) -> &'static str;
-    /// Passes each piece of memory that holds expanded keys to `visit`, by address and length, so
-    /// that the caller can keep it out of swap. The pieces do not move while the cipher lives.
+    /// Passes the address and length of each piece of memory that contains expanded keys to `visit`, so that the
+    /// caller can keep it out of swap. The pieces are not moved as long as the cipher exists.
     fn visit_keys(&self, visit: &mut dyn FnMut(*const u8, usize));
 }
 
-/// The one implementation of [`SectorCipher`]: any keyed kernel under a checked layout.
+/// The only implementation of [`SectorCipher`]: any kernel with a key, and a checked layout.
 pub(crate) struct Sectors {
     layout: Layout,
     kernel: Box<dyn UnitKernel>,
@@ -72,8 +71,8 @@ impl Sectors {
         Self { layout, kernel }
     }
 
-    /// Calls `each` with the whole buffer, or with its parts if the tweak numbers pass 2^64 within
-    /// it: the kernels count in 128 bits, as IEEE 1619 does.
+    /// Calls `each` with the whole buffer, or with its parts if the tweak numbers reach 2^64 within it, because the
+    /// kernels count in 128 bits, as in IEEE 1619.
     fn each_run(&self, first_unit: u64, mut buffer: Buffer<'_>, each: impl Fn(Run, Buffer<'_>)) {
         let (bytes, Layout { data_unit, tweak_step }) = (buffer.len(), self.layout);
         assert!(
@@ -83,7 +82,7 @@ impl Sectors {
         let (mut at, mut first) = (0, first_unit);
         while at < bytes {
             let run = Run { first: u128::from(first), layout: self.layout };
-            // Units until the number no longer fits into 64 bits.
+            // Number of units until the tweak number does not fit in 64 bits any more.
             let fitting = ((1 << 64) - run.first).div_ceil(u128::from(tweak_step));
             let left = (bytes - at) / data_unit;
             let units = usize::try_from(fitting).map_or(left, |fitting| fitting.min(left));

@@ -1,5 +1,5 @@
-//! Anubis (Barreto and Rijmen, NESSIE, 2001, the tweaked version), only for rare volumes: a scalar kernel with tables,
-//! not constant time.
+//! Anubis (Barreto and Rijmen, NESSIE, 2001, the tweaked version), only for rare volumes: a scalar kernel with
+//! tables, which is not constant time.
 
 use zeroize::Zeroizing;
 
@@ -8,13 +8,13 @@ use crate::cpu::Tier;
 use crate::kernel::{BLOCK, Block, BlockKernel, UnitKernel};
 use crate::mode::xts::Xts;
 
-/// Number of rows in a block; each is one word.
+/// Number of rows in a block; each row is one word.
 const WORDS: usize = 4;
 
 /// Words of the longest key.
 const MOST_KEY: usize = 10;
 
-/// Rounds under the longest key, and the key before the first.
+/// Maximum number of round keys: one per round for the longest key, and one before the first round.
 const MOST_ROUNDS: usize = 8 + MOST_KEY + 1;
 
 /// The first row of the matrix of the linear layer, a Hadamard matrix.
@@ -47,7 +47,7 @@ struct Anubis {
     decrypting: RoundKeys,
 }
 
-/// The linear layer on one row.
+/// The linear layer for one row.
 fn mixed(row: [u8; WORDS]) -> u32 {
     LINEAR.iter().zip(row).fold(0, |sum, (table, byte)| sum ^ table[usize::from(byte)])
 }
@@ -56,7 +56,7 @@ fn substituted(row: u32) -> [u8; WORDS] {
     row.to_be_bytes().map(|byte| SBOX[usize::from(byte)])
 }
 
-/// The key schedule's step from the key of one round to that of the next.
+/// The key schedule's step from the key of one round to the key of the next round.
 fn evolved(key: &[u32], round: usize) -> Zeroizing<[u32; MOST_KEY]> {
     let mut next = Zeroizing::new([0; MOST_KEY]);
     for (row, word) in next.iter_mut().enumerate().take(key.len()) {
@@ -93,8 +93,8 @@ impl Anubis {
             *key = selected(&state[..words]);
             state = evolved(&state[..words], round);
         }
-        // The cipher is its own inverse, except that the keys are in reverse order and pass through
-        // the linear layer.
+        // The cipher is its own inverse, except that the keys are used in reverse order, after the linear layer has
+        // been applied to them.
         let mut decrypting: RoundKeys = Zeroizing::new([[0; WORDS]; MOST_ROUNDS]);
         for (round, key) in decrypting.iter_mut().enumerate().take(rounds + 1) {
             *key = encrypting[rounds - round];

@@ -1,4 +1,4 @@
-//! CAST-256 (RFC 2612) from RustCrypto, only for rare volumes: a scalar kernel, not constant time.
+//! CAST-256 (RFC 2612) from RustCrypto, only for rare volumes: a scalar kernel, which is not constant time.
 
 use cast6::Cast6;
 use cipher::array::Array;

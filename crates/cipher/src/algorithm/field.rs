@@ -1,6 +1,6 @@
 //! The common parts of Anubis and Khazad (Barreto and Rijmen, NESSIE, 2001): the S-box, and products in GF(2^8).
 
-/// The two 4-bit tables from which the S-box is built, in the tweaked versions of both papers.
+/// The two 4-bit tables from which the S-box is built, according to the tweaked versions of both papers.
 const P: [u8; 16] = [3, 15, 14, 0, 5, 4, 11, 12, 13, 10, 9, 6, 7, 8, 2, 1];
 const Q: [u8; 16] = [9, 14, 5, 6, 10, 2, 3, 12, 15, 0, 4, 13, 7, 11, 1, 8];
 
@@ -19,7 +19,7 @@ const fn sbox() -> [u8; 256] {
     made
 }
 
-/// The low half of the first and the high half of the second swap places.
+/// Swaps the low half of the first nibble with the high half of the second.
 const fn exchanged(high: u8, low: u8) -> (usize, usize) {
     ((high & 12 | low >> 2) as usize, ((high & 3) << 2 | low & 3) as usize)
 }

@@ -1,5 +1,5 @@
-//! Khazad (Barreto and Rijmen, NESSIE, 2001, the tweaked version), only for rare volumes: a scalar kernel with tables,
-//! not constant time.
+//! Khazad (Barreto and Rijmen, NESSIE, 2001, the tweaked version), only for rare volumes: a scalar kernel with
+//! tables, which is not constant time.
 
 use zeroize::Zeroizing;
 
@@ -56,7 +56,8 @@ impl Khazad {
             *key = mixed(substituted(halves[1])) ^ u64::from_be_bytes(constant) ^ halves[0];
             *halves = [halves[1], *key];
         }
-        // The cipher is its own inverse but for the order and the layer of its keys.
+        // The cipher is its own inverse, except that the keys are used in reverse order, after the linear layer has
+        // been applied to them.
         let mut decrypting = encrypting.clone();
         decrypting.reverse();
         for key in &mut decrypting[1..ROUNDS] {

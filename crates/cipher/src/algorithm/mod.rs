@@ -1,7 +1,7 @@
-//! The algorithms, each with its kernels by instruction set.
+//! The algorithms, each with kernels for several instruction sets.
 
-/// Evaluates an expression for each of these instruction sets that the CPU has and `tier` allows, and another one for
-/// the remaining ones.
+/// Evaluates an expression for each of these instruction sets that the CPU supports and `tier` allows, and another
+/// expression for the remaining ones.
 macro_rules! each {
     ($sets:tt, $tier:expr, $isa:ident => $then:expr) => {
         each!($sets, $tier, $isa => $then, else _set => ())
@@ -22,12 +22,12 @@ macro_rules! each {
     };
 }
 
-/// Defines `xts` and `blocks`, which key an algorithm for the first of these instruction sets that the CPU has
-/// and `tier` allows, or otherwise for the portable kernel. Key lengths are valid for the algorithm; the tables
-/// of ciphers ensure this.
+/// Defines `xts` and `blocks`, which key an algorithm for the first of these instruction sets that the CPU supports
+/// and `tier` allows, or otherwise for the portable kernel. The tables of ciphers ensure that key lengths are valid
+/// for the algorithm.
 macro_rules! kernels {
     (xts $xts:ident, $(blocks $blocks:ident,)? portable $portable:ident, $sets:tt) => {
-        /// Keys the algorithm in XTS for the best kernel that the CPU has and `tier` allows.
+        /// Keys the algorithm in XTS mode for the best kernel that the CPU supports and `tier` allows.
         pub(crate) fn xts(
             data_key: &[u8],
             tweak_key: &[u8],
@@ -40,7 +40,7 @@ macro_rules! kernels {
         }
 
         $(
-            /// Keys the algorithm for modes in general, as [`xts`] does.
+            /// Keys the algorithm for modes that are not fused with it, in the same way as [`xts`].
             pub(crate) fn blocks(
                 key: &[u8],
                 tier: crate::cpu::Tier,
@@ -50,8 +50,8 @@ macro_rules! kernels {
                 Box::new($portable::new(key))
             }
 
-            /// The portable kernel, then all others that this CPU supports, including those that are not chosen
-            /// because a better one exists.
+            /// The portable kernel, then all others that this CPU supports, including those that are normally not
+            /// chosen because there is a better one.
             #[cfg(test)]
             fn all_blocks(
                 key: &[u8],
@@ -63,8 +63,8 @@ macro_rules! kernels {
             }
         )?
 
-        /// The portable kernel in XTS, then all others that this CPU supports, including those that are not
-        /// chosen because a better one exists.
+        /// The portable kernel in XTS mode, then all others that this CPU supports, including those that are normally
+        /// not chosen because there is a better one.
         #[cfg(test)]
         fn all_xts(data_key: &[u8], tweak_key: &[u8]) -> Vec<Box<dyn crate::kernel::UnitKernel>> {
             let best = crate::cpu::Tier::available().pop().unwrap();

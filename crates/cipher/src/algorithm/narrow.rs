@@ -1,8 +1,7 @@
 //! Ciphers with 64-bit blocks, only for old volumes: Blowfish, CAST5, DES and triple DES from RustCrypto.
 //!
-//! Each has one scalar kernel that is not constant time. Such short blocks repeat after tens of
-//! gigabytes (Bhargavan and Leurent, "On the Practical (In-)Security of 64-bit Block Ciphers",
-//! 2016).
+//! Each has one scalar kernel, which is not constant time. With such short blocks, collisions occur after tens of
+//! gigabytes (Bhargavan and Leurent, "On the Practical (In-)Security of 64-bit Block Ciphers", 2016).
 
 use blowfish::{Blowfish, BlowfishLE};
 use cast5::Cast5;
@@ -43,7 +42,7 @@ where
     }
 }
 
-/// Keys a cipher; the tables of ciphers list only key lengths that it accepts.
+/// Keys a cipher; the tables of ciphers contain only key lengths that it accepts.
 fn keyed<C>(key: &[u8]) -> Box<dyn BlockKernel<BLOCK>>
 where
     C: KeyInit + BlockSizeUser<BlockSize = U8> + BlockCipherEncrypt + BlockCipherDecrypt,
@@ -52,7 +51,7 @@ where
     Box::new(Narrow(C::new_from_slice(key).expect("the tables have the cipher's key lengths")))
 }
 
-/// Blowfish with keys of 4 to 56 bytes.
+/// Blowfish with 4- to 56-byte keys.
 pub(crate) fn blowfish(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<Blowfish>(key)
 }
@@ -62,12 +61,12 @@ pub(crate) fn blowfish_le(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<BlowfishLE>(key)
 }
 
-/// CAST-128 (RFC 2144) with keys of 5 to 16 bytes.
+/// CAST-128 (RFC 2144) with 5- to 16-byte keys.
 pub(crate) fn cast5(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<Cast5>(key)
 }
 
-/// Triple DES in EDE with three keys, 24 bytes.
+/// Triple DES in EDE mode with three keys (24 bytes).
 pub(crate) fn triple_des(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     keyed::<TdesEde3>(key)
 }

@@ -1,4 +1,4 @@
-//! SEED (RFC 4269), only for rare volumes: a scalar kernel with tables, not constant time.
+//! SEED (RFC 4269), only for rare volumes: a scalar kernel with tables, which is not constant time.
 
 use zeroize::Zeroizing;
 
@@ -71,7 +71,7 @@ fn f(right: [u32; 2], key: [u32; 2]) -> [u32; 2] {
     [second.wrapping_add(third), third]
 }
 
-/// The keyed cipher: the keys of its rounds.
+/// The cipher with its round keys.
 struct Seed(Zeroizing<[[u32; 2]; ROUNDS]>);
 
 impl Seed {
@@ -110,7 +110,7 @@ fn transform<'a>(keys: impl Iterator<Item = &'a [u32; 2]>, block: &mut Block) {
         let made = f([c, d], *key);
         words = [c, d, a ^ made[0], b ^ made[1]];
     }
-    // The last round does not exchange the halves.
+    // The last round does not swap the halves.
     words.rotate_left(2);
     for (bytes, word) in block.as_chunks_mut().0.iter_mut().zip(words) {
         *bytes = word.to_be_bytes();

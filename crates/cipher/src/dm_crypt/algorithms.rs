@@ -7,15 +7,16 @@ use crate::cpu::Tier;
 use crate::kernel::{BLOCK, BlockKernel};
 use crate::registry::KeyXts;
 
-/// A function that keys an algorithm for a mode that is not fused with it.
+/// A function that keys an algorithm for modes that are not fused with it.
 pub(super) type KeyBlocks<const N: usize> = fn(&[u8], Tier) -> Box<dyn BlockKernel<N>>;
 
 /// A cipher by its name in Linux's crypto API.
 pub(super) struct Algorithm {
     pub name: &'static str,
-    /// Lengths in bytes of volume keys, without tweak keys; none if it uses no key.
+    /// Lengths in bytes of volume keys, without tweak keys; empty if the cipher does not use a key.
     pub key_bytes: &'static [usize],
-    /// Whether it accepts a key of this many bytes: ESSIV produces lengths that the list may omit.
+    /// Whether it accepts a key of this length in bytes. The digests of ESSIV can have lengths that are not in the
+    /// list.
     pub takes: fn(usize) -> bool,
     pub keying: Keying,
 }
@@ -24,11 +25,11 @@ pub(super) struct Algorithm {
 pub(super) enum Keying {
     /// 128-bit blocks.
     Wide { xts: KeyXts, blocks: KeyBlocks<BLOCK> },
-    /// 64-bit blocks, which have neither XTS nor LRW.
+    /// A cipher with 64-bit blocks, for which neither XTS nor LRW is available.
     Narrow(KeyBlocks<{ narrow::BLOCK }>),
     /// Adiantum, which is its own mode, with this number of XChaCha rounds.
     Adiantum(u32),
-    /// `cipher_null`, which enciphers nothing.
+    /// `cipher_null`, which does not encrypt.
     Null,
 }
 

@@ -1,5 +1,5 @@
 //! Specifications in the syntax of Linux's crypto API, such as `capi:xts(aes)-plain64`, for modes that also have a
-//! shorter name.
+//! shorter specification.
 
 /// A name followed by its arguments in parentheses.
 struct Term<'a> {
@@ -7,16 +7,16 @@ struct Term<'a> {
     terms: Vec<Term<'a>>,
 }
 
-/// Modes with a cipher in parentheses, or with their name before it if one driver implements both.
+/// Modes with a cipher in parentheses, or with the cipher before them if one driver implements both.
 const MODES: [&str; 8] = ["xts", "cbc", "lrw", "ecb", "ctr", "cfb", "ofb", "pcbc"];
 
-/// Templates around a cipher that only change how it is computed.
+/// Templates around a cipher that change only how it is computed.
 const AROUND: [&str; 3] = ["cryptd", "simd", "pcrypt"];
 
-/// Cipher, and mode with IV generator, of a specification in the API's syntax; `None` for any other.
+/// Cipher, and mode with IV generator, of a specification in the API's syntax; `None` if it is not in this syntax.
 pub(super) fn translated(whole: &str) -> Option<(String, String)> {
-    // Linux does not accept longer names (CRYPTO_MAX_ALG_NAME). Terms may be nested, and each level uses stack
-    // space.
+    // Linux does not accept longer names (CRYPTO_MAX_ALG_NAME). The limit is needed because terms may be nested, and
+    // each level uses stack space.
     let text = whole.strip_prefix("capi:").filter(|text| text.len() < 128)?;
     // As in dm-crypt: the text after the last colon is an option, which may contain a dash.
     let (text, option) = match text.rsplit_once(':') {
@@ -28,7 +28,7 @@ pub(super) fn translated(whole: &str) -> Option<(String, String)> {
     let (cipher, mode, hash) = term.meaning()?;
     let iv = match (hash, option) {
         (Some(hash), _) if iv == "plain64" => format!("essiv:{hash}"),
-        // The template enciphers another number.
+        // The template encrypts a different number.
         (Some(_), _) => return None,
         (None, Some(option)) => format!("{iv}:{option}"),
         (None, None) => iv.to_owned(),
@@ -87,7 +87,7 @@ impl<'a> Term<'a> {
         }
     }
 
-    /// A cipher without a mode, whichever driver is specified: `aes-generic`, `ecb(aes)`.
+    /// A cipher without a mode, for any driver: `aes-generic`, `ecb(aes)`.
     fn cipher(&self) -> Option<&'a str> {
         match (self.name, self.terms.as_slice()) {
             (name, []) => name.split('-').next(),

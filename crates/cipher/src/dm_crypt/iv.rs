@@ -8,13 +8,13 @@ use crate::mode::iv::Ivs;
 
 #[derive(Clone, Copy)]
 pub(super) enum Iv {
-    /// Derived from the number without a key.
+    /// Derived from the number, without a key.
     Keyless(Tweak),
     Eboiv,
     Essiv(&'static Hash),
 }
 
-/// A generator that needs no key, whose IVs can therefore have any length.
+/// A generator that does not need a key, and whose IVs can therefore have any length.
 #[derive(Clone, Copy)]
 pub(super) enum Tweak {
     Plain,
@@ -24,7 +24,7 @@ pub(super) enum Tweak {
     Null,
 }
 
-/// Whether `text` names this generator, with or without options, which it ignores.
+/// Whether `text` is the name of this generator, with or without options, which are ignored.
 pub(super) fn named(generator: &str, text: &str) -> bool {
     text.split(':').next() == Some(generator)
 }
@@ -49,7 +49,7 @@ impl Iv {
         Ok(Self::Essiv(hash))
     }
 
-    /// The generator for a cipher under the key of `part`.
+    /// The generator for a cipher with the key in `part`.
     pub(super) fn keyed<const N: usize>(self, blocks: KeyBlocks<N>, part: &Part<'_>) -> Ivs<N> {
         match self {
             Self::Keyless(tweak) => tweak.ivs(N),
@@ -60,7 +60,7 @@ impl Iv {
 }
 
 impl Tweak {
-    /// The generator with that name. Its options are ignored as in dm-crypt: many Tomb volumes have
+    /// The generator with this name. Its options are ignored, as in dm-crypt: many Tomb volumes have
     /// `plain64:sha256`.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let all = [

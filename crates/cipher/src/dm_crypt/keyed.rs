@@ -23,19 +23,19 @@ use crate::mode::whitening::Whitening;
 use crate::mode::xts_iv::{XtsIv, XtsPlain};
 use crate::registry::KeyXts;
 
-/// The program that enciphers: the two differ in the IVs of some modes.
+/// The program that encrypts; the two differ in the IVs of some modes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     /// dm-crypt.
     Kernel,
-    /// cryptsetup, which enciphers keyslots without the kernel.
+    /// cryptsetup, which encrypts keyslots without the kernel.
     Cryptsetup,
 }
 
 /// The keys of one of several ciphers.
 pub(super) struct Part<'a> {
     pub key: &'a [u8],
-    /// The first of several keys, the only one that `eboiv` uses.
+    /// The first of several keys, which is the only one that `eboiv` uses.
     pub first: &'a [u8],
     /// The seed of `lmk` in version 3.
     seed: Option<&'a [u8]>,
@@ -44,7 +44,7 @@ pub(super) struct Part<'a> {
 }
 
 impl Spec {
-    /// The cipher under a key of one of its lengths.
+    /// The cipher with a key of one of its lengths.
     pub(super) fn keyed(
         &self,
         key: &[u8],
@@ -52,7 +52,7 @@ impl Spec {
         tier: Tier,
     ) -> Result<Box<dyn UnitKernel>, CipherError> {
         let (keys, seed) = self.divided(key);
-        // cryptsetup leaves ciphers with several keys to the kernel.
+        // For ciphers with several keys, cryptsetup uses the kernel.
         let side = if keys.len() > 1 { Side::Kernel } else { side };
         let first = keys.first().copied().unwrap_or_default();
         let part = |key| self.part(&Part { key, first, seed, side, tier });
@@ -66,7 +66,7 @@ impl Spec {
         })
     }
 
-    /// The keys, and the seed of `lmk` if there is one: the kernel infers that from the key's length.
+    /// The keys, and the seed of `lmk` if there is one: the kernel infers this from the length of the key.
     fn divided<'a>(&self, key: &'a [u8]) -> (Vec<&'a [u8]>, Option<&'a [u8]>) {
         let seeded = self.is_lmk() && !key.len().is_multiple_of(self.keys);
         let bytes = key.len() / (self.keys + usize::from(seeded));
@@ -160,8 +160,8 @@ fn unfused<const N: usize>(
         AnyMode::Cbc(iv) => Box::new(Cbc { cipher, ivs: iv.keyed(blocks, part), whitening }),
         AnyMode::Feedback(feedback, iv) => {
             let ivs = match iv {
-                // Linux treats ctr, cfb and ofb as stream ciphers, with one-byte blocks, which `benbi` counts
-                // (crypt_iv_benbi_ctr); cryptsetup counts blocks of the cipher in every mode (crypt_sector_iv_init).
+                // Linux treats ctr, cfb and ofb as stream ciphers, with one-byte blocks, and `benbi` counts these
+                // (crypt_iv_benbi_ctr). cryptsetup counts cipher blocks in every mode (crypt_sector_iv_init).
                 Iv::Keyless(tweak) if feedback != Feedback::Pcbc && part.side == Side::Kernel => {
                     tweak.ivs(1)
                 }

@@ -1,6 +1,6 @@
-//! The names of modes with their IV generators, with `HASH` for each hash.
+//! The names of modes with their IV generators, with `HASH` as a placeholder for each hash.
 
-/// A table in which the feedback modes, which both block lengths support, are between the others.
+/// A table in which the feedback modes, which are supported for both block lengths, are inserted between the others.
 macro_rules! with_feedback {
     ($($before:literal),+; $($after:literal),+ $(,)?) => {
         &[
@@ -35,7 +35,7 @@ macro_rules! with_feedback {
     };
 }
 
-/// Modes for 128-bit blocks, as errors list them.
+/// Modes for 128-bit blocks, as listed in errors.
 pub(super) const WIDE_MODES: &[&str] = with_feedback![
     "xts-plain64",
     "xts-plain",
@@ -68,7 +68,7 @@ pub(super) const WIDE_MODES: &[&str] = with_feedback![
     "ecb",
 ];
 
-/// Modes for 64-bit blocks, as errors list them.
+/// Modes for 64-bit blocks, as listed in errors.
 pub(super) const NARROW_MODES: &[&str] = with_feedback![
     "cbc-plain64",
     "cbc-plain",
@@ -81,7 +81,7 @@ pub(super) const NARROW_MODES: &[&str] = with_feedback![
     "ecb",
 ];
 
-/// Modes of Adiantum, as errors list them.
+/// Modes of Adiantum, as listed in errors.
 pub(super) const ADIANTUM_MODES: &[&str] = &[
     "adiantum-plain64",
     "adiantum-plain",
@@ -90,5 +90,5 @@ pub(super) const ADIANTUM_MODES: &[&str] = &[
     "adiantum-null",
 ];
 
-/// Modes of `cipher_null`, as errors list them.
+/// Modes of `cipher_null`, as listed in errors.
 pub(super) const NULL_MODES: &[&str] = &["ecb"];

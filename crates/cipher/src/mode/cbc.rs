@@ -1,14 +1,14 @@
-//! CBC (NIST SP 800-38A, 6.2) over any block kernel, with an IV for each data unit.
+//! CBC (NIST SP 800-38A, 6.2) for any block kernel, with an IV for each data unit.
 //!
-//! Decryption is inherently parallel. Encryption is a chain, but each data unit has its own: the
-//! blocks of enough units to keep the kernel busy pass through it together.
+//! Decryption is inherently parallel. Encryption is a chain, but each data unit has its own, so blocks of as many
+//! units as keep the kernel busy are encrypted together.
 
 use super::iv::Ivs;
 use super::whitening::Whitening;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Blocks deciphered together, and the maximum number of data units enciphered together. Arrays of this size
-/// are on the stack.
+/// Number of blocks that are decrypted together, and maximum number of data units that are encrypted together. Arrays
+/// of this size are on the stack.
 const BATCH: usize = 64;
 
 /// A block cipher in CBC.
@@ -19,7 +19,7 @@ pub(crate) struct Cbc<const N: usize> {
 }
 
 impl<const N: usize> Cbc<N> {
-    /// The whitening of the run's unit `unit`, repeated over a block.
+    /// The whitening of unit `unit` of the run, repeated to the length of a block.
     fn whitening_of(&self, run: Run, unit: usize) -> Option<[u8; N]> {
         let eight = self.whitening.of(run.after(unit).first as u64)?;
         Some(std::array::from_fn(|i| eight[i % 8]))
@@ -44,7 +44,7 @@ impl<const N: usize> Cbc<N> {
         }
     }
 
-    /// Adds the whitening of each unit to `data`.
+    /// XORs the whitening of each unit with `data`.
     fn whiten(&self, run: Run, data: &mut [u8]) {
         for (index, unit) in data.chunks_mut(run.layout.data_unit).enumerate() {
             if let Some(white) = self.whitening_of(run, index) {
@@ -53,12 +53,12 @@ impl<const N: usize> Cbc<N> {
         }
     }
 
-    /// Decrypts the units of `buffer`, whose IVs are `ivs`; batches ignore unit borders.
+    /// Decrypts the units of `buffer`, whose IVs are `ivs`. Batches of blocks continue across unit borders.
     fn decrypt_batch(&self, run: Run, ivs: &[[u8; N]], mut buffer: Buffer<'_>) {
         let unit_blocks = run.layout.data_unit / N;
         let total = buffer.len() / N;
         let mut text = [[0; N]; BATCH];
-        // Added to each block after the cipher: the preceding ciphertext.
+        // The preceding ciphertext, which is XORed with each block after the cipher.
         let mut chain = [[0; N]; BATCH + 1];
         for start in (0..total).step_by(BATCH) {
             let end = total.min(start + BATCH);
@@ -115,8 +115,7 @@ impl<const N: usize> UnitKernel for Cbc<N> {
     }
 }
 
-/// Encrypts data units side by side, one block of each at a time; see
-/// [`BlockKernel::encrypt_chains`].
+/// Encrypts data units in parallel, one block of each at a time; see [`BlockKernel::encrypt_chains`].
 pub(crate) fn encrypt_chains<const N: usize>(
     chain: &mut [[u8; N]],
     mut buffer: Buffer<'_>,
@@ -134,8 +133,8 @@ pub(crate) fn encrypt_chains<const N: usize>(
     }
 }
 
-/// Adds a block, which is read as a whole before the result is written: with single bytes the compiler could not rule
-/// out that the two overlap.
+/// XORs a block, which is read completely before the result is written. With individual bytes, the compiler could not
+/// rule out that the two blocks overlap.
 #[inline(always)]
 pub(super) fn add<const N: usize>(block: &mut [u8; N], other: &[u8; N]) {
     let before = *block;

@@ -2,10 +2,10 @@
 //! (Ferguson, "AES-CBC + Elephant diffuser: A Disk Encryption Algorithm for Windows Vista", 2006,
 //! 4.3 and 4.4).
 //!
-//! Each word depends on those just before or after it, so one unit is a chain. Several units pass
-//! side by side, one in each lane of a vector.
+//! Each word depends on the words immediately before or after it, so a unit is a chain of dependent steps. Several
+//! units are processed in parallel, one in each lane of a vector.
 
-/// Cycles of diffuser A and of diffuser B.
+/// Number of cycles of diffuser A and of diffuser B.
 const CYCLES: (usize, usize) = (5, 3);
 
 /// Rotations of diffuser A and of diffuser B, repeated every four words.
@@ -14,8 +14,8 @@ const ROTATIONS: ([u32; 4], [u32; 4]) = ([9, 0, 13, 0], [0, 10, 0, 25]);
 /// The same word of several units.
 type Word<const LANES: usize> = [u32; LANES];
 
-/// Diffuses the units of `data`, as encryption does before the cipher. A unit is a multiple of 16
-/// bytes.
+/// Applies the diffuser to the units of `data` in the direction of encryption, in which it precedes the cipher. A
+/// unit is a multiple of 16 bytes.
 pub(crate) fn diffuse(data: &mut [u8], unit: usize) {
     side_by_side(data, unit, diffuse_words::<8>, diffuse_words::<1>);
 }
@@ -38,7 +38,7 @@ fn side_by_side(data: &mut [u8], unit: usize, eight: fn(&mut [Word<8>]), one: fn
     }
 }
 
-/// Runs `transform` on the little-endian words of as many units as there are lanes.
+/// Applies `transform` to the little-endian words of as many units as there are lanes.
 fn with_words<const LANES: usize>(
     units: &mut [u8],
     words: &mut [Word<LANES>],

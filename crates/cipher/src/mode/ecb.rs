@@ -1,5 +1,5 @@
-//! ECB: each block on its own, without a tweak. ECB hides no patterns; it exists only to open
-//! volumes that use it.
+//! ECB: each block is encrypted separately, without a tweak. ECB does not hide patterns; it is implemented only to
+//! open volumes that use it.
 
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 

@@ -1,5 +1,5 @@
-//! AES-CBC with the Elephant diffuser, the cipher of BitLocker until Windows 8 (Ferguson, 2006): a
-//! sector key is added to each data unit, which then passes through the diffuser and CBC.
+//! AES-CBC with the Elephant diffuser, the cipher of BitLocker until Windows 8 (Ferguson, 2006): each data unit is
+//! XORed with a sector key, and then processed by the diffuser and by CBC.
 
 use super::cbc::Cbc;
 use super::diffuser::{diffuse, gather};
@@ -17,7 +17,7 @@ pub(crate) struct Elephant {
 const TOGETHER: usize = 32;
 
 impl Elephant {
-    /// Adds to each data unit its sector key, repeated.
+    /// XORs each data unit with its repeated sector key.
     fn add_sector_keys(&self, run: Run, data: &mut [u8]) {
         let unit = run.layout.data_unit;
         let mut halves = [[0; BLOCK]; 2 * TOGETHER];

@@ -1,5 +1,6 @@
-//! CTR, CFB, OFB and PCBC over any block kernel, as in Linux's crypto API. They are unsuitable for disks: equal IVs
-//! show what two versions of a sector have in common. They exist only to open volumes that use them.
+//! CTR, CFB, OFB and PCBC for any block kernel, as in Linux's crypto API. They are unsuitable for disks: because IVs
+//! repeat, they show what two versions of a sector have in common. They are implemented only to open volumes that use
+//! them.
 
 use super::cbc::add;
 use super::iv::Ivs;
@@ -8,17 +9,17 @@ use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 /// The chaining of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feedback {
-    /// The IV, a big-endian number, counts up (NIST SP 800-38A, 6.5).
+    /// The IV is a big-endian number that is incremented (NIST SP 800-38A, 6.5).
     Ctr,
-    /// The previous ciphertext block, enciphered, is added (6.3).
+    /// The encrypted previous ciphertext block is XORed (6.3).
     Cfb,
-    /// The IV is enciphered again and again (6.4).
+    /// The IV is encrypted repeatedly (6.4).
     Ofb,
-    /// The previous plaintext and ciphertext blocks are added (Meyer and Matyas, "Cryptography", 1982).
+    /// The previous plaintext and ciphertext blocks are XORed (Meyer and Matyas, "Cryptography", 1982).
     Pcbc,
 }
 
-/// A block cipher with feedback, one unit after the other.
+/// A block cipher with feedback, which processes one unit after another.
 pub(crate) struct WithFeedback<const N: usize> {
     pub(crate) cipher: Box<dyn BlockKernel<N>>,
     pub(crate) ivs: Ivs<N>,

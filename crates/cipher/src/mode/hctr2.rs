@@ -1,5 +1,5 @@
-//! HCTR2 (Crowley, Huckleberry, Biggers, "Length-preserving encryption with HCTR2", 2021) over any block
-//! kernel: each data unit is one wide block. Linux calls it `hctr2(aes)`, with 32-byte tweaks (crypto/hctr2.c).
+//! HCTR2 (Crowley, Huckleberry, Biggers, "Length-preserving encryption with HCTR2", 2021) for any block kernel: each
+//! data unit is one wide block. Linux calls it `hctr2(aes)`, with 32-byte tweaks (crypto/hctr2.c).
 
 use polyval::Polyval;
 use polyval::universal_hash::UniversalHash as _;
@@ -10,16 +10,16 @@ use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, t
 /// Bytes of a tweak.
 pub(crate) const TWEAK: usize = 32;
 
-/// Number of keystream blocks that are enciphered together.
+/// Number of keystream blocks that are computed together.
 const BATCH: usize = 64;
 
 /// A block cipher in HCTR2.
 pub(crate) struct Hctr2 {
     cipher: Box<dyn BlockKernel<BLOCK>>,
     tweaks: Ivs<TWEAK>,
-    /// The hash with its key, before any block.
+    /// The keyed hash, before any block has been processed.
     hash: Box<Polyval>,
-    /// Added to the seed of the keystream.
+    /// XORed with the seed of the keystream.
     added: Box<Block>,
 }
 
@@ -32,10 +32,10 @@ impl Hctr2 {
         Self { cipher, tweaks, hash, added: Box::new(keys[1]) }
     }
 
-    /// The hash of a tweak and of the data after the first block; both consist of whole blocks.
+    /// The hash of a tweak and of the data after the first block, both of which consist of whole blocks.
     fn hash_of(&self, tweak: &[u8; TWEAK], rest: &[u8]) -> Block {
         let mut hash = (*self.hash).clone();
-        // Twice the tweak's length in bits, plus a flag for whole blocks.
+        // Twice the tweak's length in bits, plus a flag that there are only whole blocks.
         let length = u128::from(2 * 8 * TWEAK as u64 + 2);
         hash.update(&[length.to_le_bytes().into()]);
         hash.update_padded(tweak);
@@ -43,8 +43,8 @@ impl Hctr2 {
         hash.finalize().into()
     }
 
-    /// XORs the keystream derived from `start`: for each block, from 1 on, the cipher of its number combined
-    /// with it.
+    /// XORs the keystream derived from `start`: for each block, numbered from 1, the encryption of its number XORed
+    /// with `start`.
     fn add_stream(&self, start: u128, data: &mut [u8]) {
         for (first, part) in (0..).step_by(BATCH).zip(data.chunks_mut(BATCH * BLOCK)) {
             let mut blocks = [[0; BLOCK]; BATCH];

@@ -1,41 +1,40 @@
-//! IV generators: they turn a data unit's number into the value that the mode starts with.
+//! IV generators, which convert a data unit's number to the initial value of a mode.
 //!
-//! Names and definitions are those of Linux's dm-crypt
-//! (Documentation/admin-guide/device-mapper/dm-crypt.rst). Numbers count 512-byte sectors for any
-//! size of data unit.
+//! Names and definitions are those of Linux's dm-crypt (Documentation/admin-guide/device-mapper/dm-crypt.rst).
+//! Numbers count 512-byte sectors, whatever the size of data units.
 
 use zeroize::Zeroizing;
 
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::sector::Layout;
 
-/// Size in bytes of the sectors that the numbers count.
+/// Size in bytes of the sectors counted by the numbers.
 pub(crate) const SECTOR: u64 = 512;
 
-/// An IV generator for IVs of `N` bytes: a cipher block, 8 or 16, or the tweak of a wide block, 32.
+/// An IV generator for IVs of `N` bytes, which is 8 or 16 for a cipher block, and 32 for the tweak of a wide block.
 pub(crate) enum Ivs<const N: usize> {
-    /// The low 32 bits of the number, little-endian: repeats after 2 TiB.
+    /// The low 32 bits of the number, little-endian; repeats after 2 TiB.
     Plain,
     /// The number, little-endian.
     Plain64,
     /// The number, big-endian at the end of the block.
     Plain64Be,
-    /// The number of the unit's first cipher block plus one, big-endian in the last eight bytes. The shift
-    /// derives it from a sector number.
+    /// The number of the unit's first cipher block plus one, big-endian in the last eight bytes. It is derived from a
+    /// sector number by the shift.
     Benbi { shift: u32 },
-    /// Zeros: equal units at different offsets are visible.
+    /// Zeros: identical units at different offsets can be recognised.
     Null,
-    /// The number, little-endian, enciphered under a hash of the key (Fruhwirth, "New Methods in Hard
-    /// Disk Encryption", 2005, 4.2).
+    /// The little-endian number, encrypted with a hash of the key (Fruhwirth, "New Methods in Hard Disk Encryption",
+    /// 2005, 4.2).
     Essiv(Box<dyn BlockKernel<N>>),
-    /// The number times the length of a data unit, little-endian, enciphered under the data key (Ferguson,
-    /// "AES-CBC + Elephant diffuser", 2006, 4.1). If numbers count units, this is the unit's offset in bytes;
-    /// dm-crypt multiplies in the same way if they count 512-byte sectors.
+    /// The number times the length of a data unit, little-endian, encrypted with the data key (Ferguson, "AES-CBC +
+    /// Elephant diffuser", 2006, 4.1). If numbers count units, this is the unit's offset in bytes; dm-crypt
+    /// multiplies by the same length if they count 512-byte sectors.
     Eboiv(Box<dyn BlockKernel<N>>),
-    /// The same in XTS or LRW, where dm-crypt enciphers zeros in the mode itself with that number
+    /// The same in XTS or LRW, for which dm-crypt encrypts zeros in the mode itself with this number
     /// (crypt_iv_eboiv_gen).
     EboivOf(Box<dyn UnitKernel>),
-    /// A secret seed with the number added to each eight bytes (TrueCrypt up to 4.0).
+    /// A secret seed of which each eight bytes are XORed with the number (TrueCrypt up to 4.0).
     Seeded(Zeroizing<[u8; N]>),
 }
 
@@ -47,7 +46,7 @@ impl<const N: usize> Ivs<N> {
             *iv = match self {
                 Self::Plain => padded(u64::from(number as u32)),
                 Self::Plain64 | Self::Essiv(_) => padded(number),
-                // No device is large enough to need offsets of more than 64 bits.
+                // No device is large enough to need byte offsets of more than 64 bits.
                 Self::Eboiv(_) => padded(number.wrapping_mul(run.layout.data_unit as u64)),
                 Self::EboivOf(kernel) => {
                     let first = number.wrapping_mul(run.layout.data_unit as u64);
@@ -74,7 +73,7 @@ impl<const N: usize> Ivs<N> {
         }
     }
 
-    /// Reports the memory outside the value itself that holds keys.
+    /// Reports the memory outside this value that contains keys.
     pub(crate) fn visit_keys(&self, visit: Visit<'_>) {
         if let Self::Essiv(cipher) | Self::Eboiv(cipher) = self {
             tell(&**cipher, visit);

@@ -1,7 +1,7 @@
-//! CBC with the IVs of loop-AES (Linux, drivers/md/dm-crypt.c, `lmk`): MD5 of a unit's plaintext after its first 16
-//! bytes, and of its number. So a change within a unit changes all of its ciphertext.
+//! CBC with the IVs of loop-AES (Linux, drivers/md/dm-crypt.c, `lmk`): MD5 of a unit's plaintext except its first 16
+//! bytes, and of its number. A change within a unit therefore changes all of its ciphertext.
 //!
-//! Version 3 of loop-AES's multi-key mode has a seed before them.
+//! In version 3 of loop-AES's multi-key mode, a seed precedes them.
 
 use md5::block_api::compress;
 use zeroize::Zeroizing;
@@ -11,16 +11,16 @@ use super::iv::Ivs;
 use super::whitening::Whitening;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit};
 
-/// Size of a data unit in bytes: dm-crypt accepts no other size.
+/// Size in bytes of a data unit; dm-crypt does not accept any other size.
 pub(crate) const UNIT: usize = 512;
 
-/// Bytes at the start of a unit that its IV does not depend on.
+/// Number of bytes at the start of a unit on which its IV does not depend.
 const LEFT_OUT: usize = 16;
 
-/// Data units enciphered together.
+/// Number of data units encrypted together.
 const TOGETHER: usize = 64;
 
-/// Bytes of the seed that are used (LMK_SEED_SIZE is larger; the rest is zeros).
+/// Number of bytes of the seed that are used (LMK_SEED_SIZE is larger; the rest is zero).
 const SEED: usize = 16;
 
 /// A block cipher in CBC with such IVs.
@@ -31,7 +31,7 @@ pub(crate) struct Lmk<const N: usize> {
 }
 
 impl<const N: usize> Lmk<N> {
-    /// `seed` has at least a cipher's shortest key.
+    /// `seed` must be at least as long as the shortest key of a cipher.
     pub(crate) fn new(cipher: Box<dyn BlockKernel<N>>, seed: Option<&[u8]>) -> Self {
         // RFC 1321, 3.3.
         let mut start = Zeroizing::new([0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476]);
@@ -43,12 +43,12 @@ impl<const N: usize> Lmk<N> {
         Self { cbc: Cbc { cipher, ivs: Ivs::Null, whitening: Whitening::None }, start }
     }
 
-    /// MD5's state after whole blocks, without the padding.
+    /// The state of MD5 after whole blocks, without the padding.
     fn iv_of(&self, unit: &[u8], number: u64) -> [u8; N] {
         let mut blocks = [0; UNIT];
         blocks[..UNIT - LEFT_OUT].copy_from_slice(&unit[LEFT_OUT..]);
         let end = &mut blocks[UNIT - LEFT_OUT..];
-        // 56 bits of the number, a padding bit, and a length that no digest has.
+        // 56 bits of the number, a padding bit, and a length that no message has.
         let number = number & 0x00ff_ffff_ffff_ffff | 1 << 63;
         end[..8].copy_from_slice(&number.to_le_bytes());
         end[8..12].copy_from_slice(&4024_u32.to_le_bytes());

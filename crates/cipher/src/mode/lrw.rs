@@ -1,35 +1,34 @@
-//! LRW (Liskov, Rivest, Wagner, "Tweakable Block Ciphers", 2002, section 4; IEEE P1619 draft 00, 2004)
-//! over any block kernel.
+//! LRW (Liskov, Rivest, Wagner, "Tweakable Block Ciphers", 2002, section 4; IEEE P1619 draft 00, 2004) for any block
+//! kernel.
 //!
-//! A block's mask is its index times the tweak key, in GF(2^128) or, with short blocks, GF(2^64),
-//! both with the most significant bit first. Indexes count cipher blocks, starting with 1 at sector
-//! 0: dm-crypt's IV generator `benbi`, which TrueCrypt's numbering matches. With another generator
-//! the IV, read as a big-endian number, is the index of a unit's first block (Linux, crypto/lrw.c).
-//! The mode is broken, because a block that holds the tweak key reveals it; it exists only to open
-//! existing volumes.
+//! The mask of a block is its index times the tweak key, in GF(2^128) or, for short blocks, GF(2^64), both with the
+//! most significant bit first. Indexes count cipher blocks, starting with 1 at sector 0, as with dm-crypt's IV
+//! generator `benbi` and in TrueCrypt. With other generators, the IV, read as a big-endian number, is the index of a
+//! unit's first block (Linux, crypto/lrw.c). The mode is broken, because a plaintext block that contains the tweak
+//! key reveals it. It is implemented only to open existing volumes.
 
 use zeroize::{Zeroize, Zeroizing};
 
 use super::iv::{Ivs, SECTOR};
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Blocks masked and enciphered together. Two arrays of this size are on the stack.
+/// Number of blocks that are masked and encrypted together. Two arrays of this size are on the stack.
 const BATCH: usize = 64;
 
 /// A block cipher in LRW. The tweak key has the length of a block.
 pub(crate) struct Lrw<const N: usize> {
     cipher: Box<dyn BlockKernel<N>>,
-    /// The tweak key times x^0, x^1 ...; short blocks use 64 of them.
+    /// The tweak key times x^0, x^1 ...; only 64 of them are used for short blocks.
     powers: Zeroizing<[u128; 128]>,
-    /// The tweak key times 2^(i+1) - 1: how a mask changes if the previous index ends in i ones,
-    /// which turn into zeros.
+    /// The tweak key times 2^(i+1) - 1: the change of the mask if the previous index ends in i ones, which become
+    /// zeros.
     steps: Zeroizing<[u128; 128]>,
-    /// The source of the index of a unit's first block; `None` counts blocks.
+    /// The source of the index of a unit's first block; if `None`, blocks are counted.
     ivs: Option<Ivs<N>>,
 }
 
 impl<const N: usize> Lrw<N> {
-    /// `tweak_key` is a number, most significant byte first.
+    /// `tweak_key` is a number whose most significant byte is the first.
     pub(crate) fn new(
         cipher: Box<dyn BlockKernel<N>>,
         tweak_key: &[u8; N],
@@ -65,13 +64,13 @@ impl<const N: usize> Lrw<N> {
         iv[0].iter().fold(0, |number, &byte| number << 8 | u128::from(byte))
     }
 
-    /// Runs `cipher` over the buffer between two maskings.
+    /// Applies `cipher` to the buffer, and XORs the masks before and after.
     fn mask_around(&self, run: Run, mut buffer: Buffer<'_>, cipher: impl Fn(&mut [[u8; N]])) {
         let unit = run.layout.data_unit;
         let (mut index, mut mask) = (0, 0);
         for (number, start) in (0..buffer.len()).step_by(unit).enumerate() {
             let first = self.first_index(run.after(number));
-            // Units normally continue where the previous one ended.
+            // Normally a unit continues where the previous unit ended.
             if index != first {
                 (index, mask) = (first, self.product(first));
             }
@@ -80,8 +79,8 @@ impl<const N: usize> Lrw<N> {
         }
     }
 
-    /// Transforms a data unit whose first block has the given index and mask; returns those of the
-    /// block after the unit.
+    /// Encrypts or decrypts a data unit whose first block has the given index and mask; returns the index and mask of
+    /// the block after the unit.
     fn unit(
         &self,
         mut index: u128,

@@ -1,4 +1,4 @@
-//! `cipher_null`, which enciphers nothing.
+//! `cipher_null`, which does not encrypt.
 
 use crate::kernel::{Buffer, Run, UnitKernel, Visit};
 

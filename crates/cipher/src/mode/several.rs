@@ -1,12 +1,12 @@
-//! Several keys, as in `aes:64`: dm-crypt uses them in turn, a different one for each sector.
+//! Several keys, as in `aes:64`: dm-crypt uses one key after another, a different one for each sector.
 
 use crate::kernel::{Buffer, Run, UnitKernel, Visit, tell};
 
-/// The cipher under each key; their count is a power of two.
+/// The cipher with each key; their number is a power of two.
 pub(crate) struct Several(pub(crate) Vec<Box<dyn UnitKernel>>);
 
 impl Several {
-    /// Calls `each` with each unit, and the cipher that its number selects.
+    /// Calls `each` for each unit, with the cipher that its number selects.
     fn each(
         &self,
         run: Run,
@@ -16,7 +16,7 @@ impl Several {
         let unit = run.layout.data_unit;
         for (index, start) in (0..buffer.len()).step_by(unit).enumerate() {
             let run = run.after(index);
-            // Numbers count 512-byte sectors: with larger sectors, some keys are never used.
+            // Numbers count 512-byte sectors, so some keys are never used if sectors are larger.
             let kernel = &self.0[run.first as usize & (self.0.len() - 1)];
             each(&**kernel, run, buffer.part(start..start + unit));
         }

@@ -1,21 +1,20 @@
-//! The whitening that TrueCrypt up to 4.0 adds to the output of CBC.
+//! The whitening that TrueCrypt up to 4.0 applies to the output of CBC.
 
 use zeroize::Zeroizing;
 
-/// The value added to each eight bytes of ciphertext.
+/// The value that is XORed with each eight bytes of ciphertext.
 pub(crate) enum Whitening {
     /// No whitening: standard CBC.
     None,
-    /// In the data area: a value for each sector, derived from these 16 secret bytes. The sector's
-    /// number is added to both halves, and the CRC-32s of the four words are folded into eight
-    /// bytes.
+    /// In the data area: a value per sector, derived from these 16 secret bytes. Both halves are XORed with the
+    /// sector's number, and the CRC-32s of the four words are combined into eight bytes.
     Sector(Zeroizing<[u8; 16]>),
-    /// In a volume header: the same eight bytes throughout.
+    /// In a volume header: always the same eight bytes.
     Fixed(Zeroizing<[u8; 8]>),
 }
 
 impl Whitening {
-    /// The eight bytes for data unit `number`, if any.
+    /// The eight bytes for data unit `number`, if there are any.
     pub(crate) fn of(&self, number: u64) -> Option<[u8; 8]> {
         match self {
             Self::None => None,
@@ -34,8 +33,7 @@ impl Whitening {
     }
 }
 
-/// CRC-32 (ISO 3309, as in zip) of four bytes, computed bit by bit so that secrets never index a
-/// table.
+/// CRC-32 (ISO 3309, as in zip) of four bytes, computed bit by bit so that secrets are never used as table indices.
 fn crc32(bytes: [u8; 4]) -> u32 {
     let mut crc = !u32::from_le_bytes(bytes);
     for _ in 0..32 {

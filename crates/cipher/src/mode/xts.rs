@@ -1,38 +1,38 @@
-//! XTS (IEEE 1619-2018, 5) over any block cipher; fused kernels are in their algorithm's module.
+//! XTS (IEEE 1619-2018, 5) for any block cipher; fused kernels are in the modules of their algorithms.
 
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit};
 
-/// Blocks masked and enciphered together. Two arrays of this size are on the stack.
+/// Number of blocks that are masked and encrypted together. Two arrays of this size are on the stack.
 const BATCH: usize = 64;
 
-/// Data units whose tweaks are enciphered together.
+/// Number of data units whose tweaks are encrypted together.
 const TWEAKS: usize = 64;
 
 /// Tweaks, aligned for the widest vectors.
 #[repr(C, align(64))]
 pub(crate) struct Tweaks(pub(crate) [Block; TWEAKS]);
 
-/// Multiplies a tweak, read as little-endian, by x in GF(2^128) mod x^128 + x^7 + x^2 + x + 1.
+/// Multiplies a tweak, read as a little-endian number, by x in GF(2^128) mod x^128 + x^7 + x^2 + x + 1.
 pub(crate) fn double(tweak: u128) -> u128 {
-    // All ones if the top bit is set: no branch on secret data.
+    // All ones if the top bit is set; there is no branch on secret data.
     let carry = ((tweak as i128) >> 127) as u128;
     (tweak << 1) ^ (carry & 0x87)
 }
 
-/// A block cipher keyed for the data and again for the tweaks.
+/// A block cipher with one key for the data and another for the tweaks.
 pub(crate) struct Xts<C> {
     data: C,
     tweak: C,
 }
 
 impl<C: BlockKernel<BLOCK>> Xts<C> {
-    /// The key's first half keys `data`, the second half keys `tweak`.
+    /// The first half of the key is for `data`, the second half for `tweak`.
     pub(crate) fn new(data: C, tweak: C) -> Self {
         Self { data, tweak }
     }
 
-    /// Runs `cipher` over the buffer between two maskings with the tweak sequence. Batches ignore
-    /// unit borders, so short units fill them as well as long ones.
+    /// Applies `cipher` to the buffer, and XORs the masks before and after. Batches continue across unit borders, so
+    /// short units are as efficient as long ones.
     fn mask_around(&self, run: Run, mut buffer: Buffer<'_>, cipher: impl Fn(&mut [Block])) {
         // A whole number of the cipher's preferred batches.
         let parallel = self.data.parallel();
@@ -86,20 +86,20 @@ impl<C: BlockKernel<BLOCK>> UnitKernel for Xts<C> {
 pub(crate) struct Sequence<E> {
     encipher: E,
     run: Run,
-    /// Units whose tweak is not yet enciphered.
+    /// Number of units whose tweak has not been encrypted yet.
     units_left: usize,
-    /// First masks of the units ahead, enciphered together.
+    /// First masks of the next units, which were encrypted together.
     ready: Tweaks,
     next_ready: usize,
     ready_count: usize,
-    /// Mask of the next block, followed by the number of blocks left in its unit.
+    /// Mask of the next block, and the number of remaining blocks in its unit.
     mask: u128,
     blocks_left: usize,
 }
 
 impl<E: Fn(&mut Tweaks, usize)> Sequence<E> {
-    /// The masks of `units` units; `encipher` enciphers as many tweaks as requested, from the first, and may
-    /// change the remaining ones.
+    /// The masks of `units` units. `encipher` encrypts the requested number of tweaks, starting with the first, and
+    /// may change the others.
     pub(crate) fn new(encipher: E, run: Run, units: usize) -> Self {
         Self {
             encipher,
@@ -113,7 +113,7 @@ impl<E: Fn(&mut Tweaks, usize)> Sequence<E> {
         }
     }
 
-    /// Returns the next mask and skips `count` masks from it on by `pass`; the unit must have that many left.
+    /// Returns the next mask, and skips `count` masks by means of `pass`; at least that many must remain in the unit.
     pub(crate) fn chunk(&mut self, count: usize, pass: impl Fn(u128) -> u128) -> u128 {
         if self.blocks_left == 0 {
             self.next_unit();
@@ -124,7 +124,7 @@ impl<E: Fn(&mut Tweaks, usize)> Sequence<E> {
         first
     }
 
-    /// Writes the next `masks.len()` masks; the run must have that many left.
+    /// Writes the next `masks.len()` masks; at least that many must remain in the run.
     pub(crate) fn fill(&mut self, mut masks: &mut [u128]) {
         while !masks.is_empty() {
             if self.blocks_left == 0 {

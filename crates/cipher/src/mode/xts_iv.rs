@@ -1,10 +1,9 @@
-//! XTS with tweaks that do not count up: the other IV generators that dm-crypt can combine with
-//! XTS.
+//! XTS with tweaks that are not consecutive numbers: the other IV generators that dm-crypt can combine with XTS.
 
 use super::iv::Ivs;
 use crate::kernel::{BLOCK, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Data units whose IVs are generated together.
+/// Number of data units whose IVs are generated together.
 const UNITS: usize = 32;
 
 /// XTS in which each data unit starts with an IV instead of its number.
@@ -14,7 +13,7 @@ pub(crate) struct XtsIv {
 }
 
 impl XtsIv {
-    /// Calls `each` on every data unit, with its IV as tweak.
+    /// Calls `each` for every data unit, with its IV as the tweak.
     fn units(&self, run: Run, mut buffer: Buffer<'_>, each: impl Fn(Run, Buffer<'_>)) {
         let unit = run.layout.data_unit;
         let total = buffer.len() / unit;
@@ -50,11 +49,11 @@ impl UnitKernel for XtsIv {
     }
 }
 
-/// XTS with the low 32 bits of the number as tweak (`xts-plain`): repeats after 2 TiB.
+/// XTS with the low 32 bits of the number as the tweak (`xts-plain`), which repeats after 2 TiB.
 pub(crate) struct XtsPlain(pub(crate) Box<dyn UnitKernel>);
 
 impl XtsPlain {
-    /// Calls `each` on the pieces of the run between overflows; usually there is only one.
+    /// Calls `each` for the pieces of the run between overflows; usually there is only one piece.
     fn pieces(mut run: Run, mut buffer: Buffer<'_>, each: impl Fn(Run, Buffer<'_>)) {
         let unit = run.layout.data_unit;
         let mut start = 0;

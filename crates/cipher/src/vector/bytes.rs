@@ -2,7 +2,7 @@
 
 use super::Vector;
 
-/// A look-up table of 16 entries, twice, as vectors of two lanes read it.
+/// A look-up table of 16 entries, repeated for vectors of two lanes.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
 pub(crate) struct Table(pub(crate) [[u8; 16]; 2]);
@@ -13,20 +13,20 @@ impl Table {
     }
 }
 
-/// A vector of bytes that looks up and counts.
+/// A vector of bytes with look-ups and arithmetic.
 ///
 /// # Safety
 /// As for [`Vector`].
 pub(crate) trait Bytes: Vector {
-    /// [`Vector::lanes`] of a table that is stored there twice.
+    /// [`Vector::lanes`] of a table that is already stored twice.
     unsafe fn table(table: &Table) -> Self;
     /// One byte everywhere.
     unsafe fn splat_byte(byte: u8) -> Self;
 
-    /// The low and the high nibbles.
+    /// The low and the high nibbles of each byte.
     fn split(self) -> [Self; 2];
-    /// The entries of a table in every lane that `self` selects by its bytes: below 16 an entry, from 0x80 on zero, in
-    /// between zero or the entry of the low nibble.
+    /// The entries of `table` that the bytes of `self` select in each lane. A byte below 16 selects an entry, and a
+    /// byte from 0x80 on selects zero. A byte in between selects zero or the entry for its low nibble.
     fn look_up(self, table: Self) -> Self;
     /// Sums modulo 256.
     fn add_bytes(self, other: Self) -> Self;
@@ -45,9 +45,10 @@ pub(crate) trait Bytes: Vector {
     }
 }
 
-/// Transposes the 16 x 16 bytes of each lane: byte b of vector v becomes byte v of vector b.
+/// Transposes the 16 × 16 bytes of each lane: byte b of vector v becomes byte v of vector b.
 ///
-/// A byte's position consists of vector and index, 4 bits each; each step rotates these 8 bits by one.
+/// The position of a byte consists of the vector's number and the byte's index, with 4 bits each; each step rotates
+/// these 8 bits by one.
 #[inline(always)]
 pub(crate) fn transpose_bytes<V: Vector>(x: [V; 16]) -> [V; 16] {
     step(step(step(step(x))))
@@ -57,7 +58,7 @@ pub(crate) fn transpose_bytes<V: Vector>(x: [V; 16]) -> [V; 16] {
 #[rustfmt::skip]
 fn step<V: Vector>(x: [V; 16]) -> [V; 16] {
     let [a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7] = x;
-    // Unrolled by hand: if the compiler kept a loop, the vectors would be in memory.
+    // Unrolled by hand: if the compiler kept a loop, the vectors would be stored in memory.
     [
         a0.interleave_low(b0), a0.interleave_high(b0), a1.interleave_low(b1), a1.interleave_high(b1),
         a2.interleave_low(b2), a2.interleave_high(b2), a3.interleave_low(b3), a3.interleave_high(b3),

@@ -1,17 +1,17 @@
-//! Bit matrices on bytes, by GFNI.
+//! Bit matrices for bytes, with GFNI.
 
 use std::arch::x86_64::*;
 
 use super::{V256, V512, Vector};
 
-/// A vector whose bytes are multiplied by bit matrices.
+/// A vector whose bytes can be multiplied by bit matrices.
 ///
 /// # Safety
 /// As for [`Vector`], with GFNI.
 pub(crate) trait Gfni: Vector {
     /// Each byte times a matrix.
     unsafe fn affine(self, matrix: u64) -> Self;
-    /// The inverse of each byte in the field of AES, times a matrix.
+    /// The inverse of each byte in the field of AES, multiplied by a matrix.
     unsafe fn affine_inverse(self, matrix: u64) -> Self;
 }
 
@@ -38,8 +38,8 @@ gfni!(V256, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm
 #[rustfmt::skip]
 gfni!(V512, _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8, _mm512_set1_epi64);
 
-/// A linear map of bytes, given by the image of each bit, lowest first, as the instructions take it: byte `7 - i` selects the
-/// bits that make up bit `i`.
+/// Converts a linear map of bytes, given by the image of each bit, starting with the lowest, to the form that the
+/// instructions need: byte `7 - i` selects the bits whose sum is bit `i`.
 pub(crate) const fn matrix(images: [u8; 8]) -> u64 {
     let mut matrix = 0;
     let mut column = 0;

@@ -1,4 +1,4 @@
-//! Vectors: the register operations that the kernels of several algorithms share, for 16, 32 or 64 bytes.
+//! Vectors of 16, 32 or 64 bytes: the register operations that the kernels of several algorithms share.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod bytes;
@@ -25,12 +25,12 @@ use crate::kernel::{BLOCK, Block};
 
 /// A vector of 32-bit words, or a single word.
 ///
-/// The operations are safe although most need more than the baseline's instructions: a vector comes only from functions whose
-/// callers guarantee its instruction set, so a value proves it.
+/// The operations are safe, although most need instructions beyond the baseline: vectors are created only by
+/// functions whose callers guarantee the instruction set, so a value proves that it is available.
 pub(crate) trait Words:
     Copy + BitXor<Output = Self> + BitXorAssign + BitAnd<Output = Self> + BitOr<Output = Self>
 {
-    /// The bits of `self` that are not in `other`.
+    /// The bits of `self` that are not set in `other`.
     fn and_not(self, other: Self) -> Self;
 
     /// The sum of each word, modulo 2^32.
@@ -48,7 +48,7 @@ pub(crate) trait Words:
         self ^ other
     }
 
-    /// a + b + c in GF(2), in one instruction if the set has it.
+    /// a + b + c in GF(2), as one instruction if the instruction set has one.
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
         self ^ b ^ c
@@ -77,11 +77,11 @@ impl Words for u32 {
     }
 }
 
-/// A register of one or more 16-byte lanes.
+/// A register with one or more 16-byte lanes.
 ///
 /// # Safety
-/// Every unsafe function may use the whole instruction set of the implementing type. Call it only inside a function that
-/// enables that set by `target_feature`, after a check that the CPU has it.
+/// Every unsafe function may use the whole instruction set of the implementing type. Call it only inside a function
+/// that enables this instruction set by `target_feature`, after a check that the CPU supports it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) trait Vector: Words + Send + Sync + 'static {
     /// 16-byte lanes.
@@ -98,18 +98,19 @@ pub(crate) trait Vector: Words + Send + Sync + 'static {
     /// One word everywhere.
     unsafe fn splat(word: u32) -> Self;
 
-    /// Transposes the words of four vectors within each lane: word `i` of vector `j` and word `j` of vector `i` swap places.
+    /// Transposes the words of four vectors within each lane: word `i` of vector `j` is swapped with word `j` of
+    /// vector `i`.
     fn transpose(vectors: [Self; 4]) -> [Self; 4];
-    /// Interleaves the bytes of the lower halves of each lane, those of `self` first.
+    /// Interleaves the bytes of the lower halves of each lane, starting with those of `self`.
     fn interleave_low(self, other: Self) -> Self;
-    /// The same for the upper halves.
+    /// Interleaves the bytes of the upper halves of each lane.
     fn interleave_high(self, other: Self) -> Self;
 }
 
 /// Aligns the stack frame of the calling function to a cache line.
 ///
-/// The compiler aligns frames to only 16 bytes, even if vectors are spilled to them. Half of the
-/// accesses to those vectors would then cross a cache line, which can halve the speed of a kernel.
+/// The compiler aligns frames to only 16 bytes, even if vectors are spilled to them. Half of the accesses to these
+/// vectors would then cross a cache line, which can halve the speed of a kernel.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(crate) fn align_frame() {
@@ -117,7 +118,7 @@ pub(crate) fn align_frame() {
     struct Anchor(std::mem::MaybeUninit<[u8; 64]>);
     let anchor = Anchor(std::mem::MaybeUninit::uninit());
     let start = anchor.0.as_ptr();
-    // SAFETY: the assembly is empty; it only forces the object to exist.
+    // SAFETY: the assembly is empty; it only forces the object to be stored in memory.
     unsafe {
         std::arch::asm!("/* {0} */", in(reg) start, options(readonly, nostack, preserves_flags));
     }
@@ -143,21 +144,21 @@ macro_rules! operators {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                // SAFETY: the values prove the instruction set.
+                // SAFETY: the values prove that the instruction set is available.
                 Self(unsafe { $instruction(self.0, other.0) })
             }
         }
     };
 }
 
-/// Methods, each one instruction with two operands of type `self.0`.
+/// Methods that each consist of one instruction with two operands of type `self.0`.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! instructions {
     ($($method:ident = $instruction:ident;)*) => {
         $(
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                // SAFETY: the values prove the instruction set.
+                // SAFETY: the values prove that the instruction set is available.
                 Self(unsafe { $instruction(self.0, other.0) })
             }
         )*

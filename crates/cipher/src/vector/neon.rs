@@ -14,14 +14,14 @@ impl V128 {
     /// The words of the vector.
     #[inline(always)]
     pub(crate) fn words(self) -> uint32x4_t {
-        // SAFETY: the value proves the instruction set.
+        // SAFETY: the value proves that the instruction set is available.
         unsafe { vreinterpretq_u32_u8(self.0) }
     }
 
     /// The vector of words.
     #[inline(always)]
     pub(crate) fn of(words: uint32x4_t) -> Self {
-        // SAFETY: the value proves the instruction set.
+        // SAFETY: the value proves that the instruction set is available.
         Self(unsafe { vreinterpretq_u8_u32(words) })
     }
 }
@@ -35,19 +35,19 @@ impl Words for V128 {
 
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        // SAFETY: the values prove the instruction set.
+        // SAFETY: the values prove that the instruction set is available.
         Self::of(unsafe { vaddq_u32(self.words(), other.words()) })
     }
 
     #[inline(always)]
     fn shift_left<const BITS: i32>(self) -> Self {
-        // SAFETY: the value proves the instruction set.
+        // SAFETY: the value proves that the instruction set is available.
         Self::of(unsafe { vshlq_n_u32::<BITS>(self.words()) })
     }
 
     #[inline(always)]
     fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        // SAFETY: the value proves the instruction set.
+        // SAFETY: the value proves that the instruction set is available.
         unsafe {
             match LEFT {
                 16 => Self(vreinterpretq_u8_u16(vrev32q_u16(vreinterpretq_u16_u8(self.0)))),
@@ -89,7 +89,7 @@ impl Vector for V128 {
 
     #[inline(always)]
     fn transpose([a, b, c, d]: [Self; 4]) -> [Self; 4] {
-        // SAFETY: the values prove the instruction set.
+        // SAFETY: the values prove that the instruction set is available.
         unsafe {
             let wide = |x| vreinterpretq_u64_u32(x);
             let [a, b, c, d] = [a.words(), b.words(), c.words(), d.words()];
@@ -125,13 +125,13 @@ impl Bytes for V128 {
 
     #[inline(always)]
     fn split(self) -> [Self; 2] {
-        // SAFETY: the value proves the instruction set.
+        // SAFETY: the value proves that the instruction set is available.
         unsafe { [Self(vandq_u8(self.0, vdupq_n_u8(15))), Self(vshrq_n_u8::<4>(self.0))] }
     }
 
     #[inline(always)]
     fn look_up(self, table: Self) -> Self {
-        // SAFETY: the values prove the instruction set.
+        // SAFETY: the values prove that the instruction set is available.
         Self(unsafe { vqtbl1q_u8(table.0, self.0) })
     }
 

@@ -1,4 +1,5 @@
-//! The vectors of x86: the same instructions on 128 bits of SSE2, 256 of AVX2 and 512 of AVX-512.
+//! The vectors of x86: the same operations with the 128 bits of SSE2, the 256 bits of AVX2 and the 512 bits of
+//! AVX-512.
 
 use std::arch::x86_64::*;
 use std::convert::identity;
@@ -6,7 +7,8 @@ use std::convert::identity;
 use super::{Bytes, Table, Vector, Words, instructions, operators};
 use crate::kernel::Block;
 
-/// Defines a vector by its instructions. Those for rotations and sums of three, which differ most, come last.
+/// Defines a vector by its instructions. The instructions for rotations and sums of three, which differ most between
+/// vectors, come last.
 macro_rules! vector {
     (
         $(#[$doc:meta])+ $vector:ident: $register:ty, $lanes:literal,
@@ -24,7 +26,7 @@ macro_rules! vector {
         impl Words for $vector {
             #[inline(always)]
             fn and_not(self, other: Self) -> Self {
-                // SAFETY: the values prove the instruction set.
+                // SAFETY: the values prove that the instruction set is available.
                 Self(unsafe { $and_not(other.0, self.0) })
             }
 
@@ -64,7 +66,7 @@ macro_rules! vector {
 
             #[inline(always)]
             fn transpose([a, b, c, d]: [Self; 4]) -> [Self; 4] {
-                // SAFETY: the values prove the instruction set.
+                // SAFETY: the values prove that the instruction set is available.
                 unsafe {
                     let (ab_low, ab_high) = ($low(a.0, b.0), $high(a.0, b.0));
                     let (cd_low, cd_high) = ($low(c.0, d.0), $high(c.0, d.0));
@@ -122,16 +124,16 @@ vector! {
     {
         #[inline(always)]
         fn shift_left<const BITS: i32>(self) -> Self {
-            // SAFETY: the value proves the instruction set.
+            // SAFETY: the value proves that the instruction set is available.
             Self(unsafe { _mm256_slli_epi32::<BITS>(self.0) })
         }
 
         #[inline(always)]
         fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-            // SAFETY: the value proves the instruction set.
+            // SAFETY: the value proves that the instruction set is available.
             Self(unsafe {
                 match LEFT {
-                    // Whole bytes are shifted in one instruction.
+                    // Rotations by whole bytes take only one instruction.
                     16 => _mm256_shuffle_epi8(self.0, order([2, 3, 0, 1])),
                     8 => _mm256_shuffle_epi8(self.0, order([3, 0, 1, 2])),
                     _ => _mm256_or_si256(
@@ -154,19 +156,20 @@ vector! {
     {
         #[inline(always)]
         fn shift_left<const BITS: i32>(self) -> Self {
-            // SAFETY: the value proves the instruction set. The intrinsic with a constant takes a different integer type.
+            // SAFETY: the value proves that the instruction set is available. The intrinsic with a constant requires a
+            // different integer type.
             Self(unsafe { _mm512_sllv_epi32(self.0, _mm512_set1_epi32(BITS)) })
         }
 
         #[inline(always)]
         fn rotate<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-            // SAFETY: the value proves the instruction set.
+            // SAFETY: the value proves that the instruction set is available.
             Self(unsafe { _mm512_rol_epi32::<LEFT>(self.0) })
         }
 
         #[inline(always)]
         fn xor3(self, b: Self, c: Self) -> Self {
-            // SAFETY: the values prove the instruction set.
+            // SAFETY: the values prove that the instruction set is available.
             Self(unsafe { _mm512_ternarylogic_epi32::<0x96>(self.0, b.0, c.0) })
         }
     }
@@ -175,7 +178,7 @@ vector! {
 /// The shuffle that sets byte `i` of each word to its byte `order[i]`.
 ///
 /// # Safety
-/// The CPU must have AVX2.
+/// The CPU must support AVX2.
 #[inline(always)]
 unsafe fn order(order: [u8; 4]) -> __m256i {
     let order: [u8; 32] = std::array::from_fn(|i| (i as u8 & 12) + order[i % 4]);
@@ -198,7 +201,7 @@ impl Bytes for V256 {
 
     #[inline(always)]
     fn split(self) -> [Self; 2] {
-        // SAFETY: the value proves the instruction set.
+        // SAFETY: the value proves that the instruction set is available.
         unsafe {
             let nibble = _mm256_set1_epi8(15);
             let high = _mm256_srli_epi16::<4>(self.0);
@@ -208,7 +211,7 @@ impl Bytes for V256 {
 
     #[inline(always)]
     fn look_up(self, table: Self) -> Self {
-        // SAFETY: the values prove the instruction set.
+        // SAFETY: the values prove that the instruction set is available.
         Self(unsafe { _mm256_shuffle_epi8(table.0, self.0) })
     }
 

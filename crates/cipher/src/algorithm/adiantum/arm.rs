@@ -1,4 +1,4 @@
-//! NH on ARM's 128-bit vectors, a piece at a time.
+//! NH on ARM's 128-bit vectors, one piece at a time.
 
 use std::arch::aarch64::*;
 
@@ -21,7 +21,7 @@ impl Kernel for Neon {
 }
 
 /// # Safety
-/// The CPU must have Advanced SIMD.
+/// The CPU must support Advanced SIMD.
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn nh(key: &NhKey, message: &[u8]) -> [u64; PASSES] {
@@ -30,8 +30,8 @@ unsafe fn nh(key: &NhKey, message: &[u8]) -> [u64; PASSES] {
     assert!(pieces + PASSES - 1 <= key.words.len(), "NH takes no longer message");
     let mut sums = [vdupq_n_u64(0); PASSES];
     for (index, piece) in message.as_chunks::<BLOCK>().0.iter().enumerate() {
-        // SAFETY: a piece has 16 bytes, as has a piece of the key, and the assertion ensures that the key has
-        // enough of them.
+        // SAFETY: a piece of the message and a piece of the key have 16 bytes each, and the assertion ensures that
+        // the key has enough pieces.
         let words = unsafe { vreinterpretq_u32_u8(vld1q_u8(piece.as_ptr())) };
         for (pass, sum) in sums.iter_mut().enumerate() {
             // SAFETY: as above.

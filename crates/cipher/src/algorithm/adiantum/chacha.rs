@@ -1,8 +1,8 @@
 //! ChaCha12 and ChaCha20 with Bernstein's 64-bit counter, and HChaCha, over vectors of words: several blocks in
 //! parallel.
 //!
-//! XChaCha (Bernstein, "Extending the Salsa20 nonce", 2011) derives a key from the first 16 bytes of a nonce,
-//! and uses the last 8 as the nonce with that key. Adiantum's nonce is a block, then a 1, then zeros.
+//! XChaCha (Bernstein, "Extending the Salsa20 nonce", 2011) derives a key from the first 16 bytes of a nonce, and
+//! uses the last 8 bytes as the nonce with this key. Adiantum's nonce consists of a block, a 1, and zeros.
 
 use super::BATCH;
 use crate::kernel::{BLOCK, Block};
@@ -10,7 +10,7 @@ use crate::vector::Words;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::vector::{V128, Vector};
 
-/// A 256-bit key, in words, and the number of rounds.
+/// A 256-bit key as words, and the number of rounds.
 #[derive(Clone, Copy, zeroize::Zeroize)]
 pub(super) struct Key {
     words: [u32; 8],
@@ -31,22 +31,22 @@ const STREAM_BLOCK: usize = 64;
 /// "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// The lower half of the remaining extended nonce: a 1. The upper half is zero.
+/// The lower half of the rest of the extended nonce: a 1. The upper half is zero.
 const NONCE_END: u32 = 1;
 
-/// A 32-bit word of several blocks side by side.
+/// A 32-bit word of several blocks in parallel.
 ///
 /// # Safety
-/// Every unsafe function may use the whole instruction set of the implementing type. Call it only inside a function that enables
-/// that set by `target_feature`, after a check that the CPU has it.
+/// Every unsafe function may use the whole instruction set of the implementing type. Call it only inside a function
+/// that enables this instruction set by `target_feature`, after a check that the CPU supports it.
 pub(super) trait Stream: Words {
     /// Blocks side by side: 1 to 8.
     const BLOCKS: usize = size_of::<Self>() / size_of::<u32>();
 
     /// The same word in each lane.
     unsafe fn word(word: u32) -> Self;
-    /// XORs the keystream of the blocks, whose words are `words`, with [`Self::BLOCKS`] 64-byte blocks at
-    /// `from` and writes them to `to`.
+    /// XORs the keystream of the blocks, whose words are `words`, with [`Self::BLOCKS`] 64-byte blocks at `from`, and
+    /// writes the result to `to`.
     unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8);
 }
 
@@ -57,32 +57,32 @@ pub(super) fn words(key: &[u8], rounds: u32) -> Key {
     Key { words, double_rounds: rounds / 2 }
 }
 
-/// Blocks that the widest vector holds side by side.
+/// Maximum number of blocks that a vector processes in parallel.
 const MOST_LANES: usize = 8;
 
-/// Writes the stream of a subkey under a nonce that ends in zeros, in portable Rust: the keys of the parts.
+/// Writes the keystream of a subkey with a nonce that ends in zeros, in portable Rust: the keys of the parts.
 pub(super) fn derive(key: &Key, out: &mut [u8]) {
     out.fill(0);
     let to = out.as_mut_ptr();
-    // SAFETY: plain words need no instruction set, and the pointer comes from the slice.
+    // SAFETY: single words need no special instructions, and the pointer comes from the slice.
     unsafe { add_stream::<u32>(key, [0, 0], to.cast_const(), to, out.len()) }
 }
 
-/// Adds the stream of a subkey to a data unit.
+/// XORs the keystream of a subkey into a data unit.
 ///
 /// # Safety
 /// As for [`add_stream`].
 #[inline(always)]
 pub(super) unsafe fn stream<W: Stream>(key: &Key, from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { add_stream::<W>(key, [NONCE_END, 0], from, to, len) }
 }
 
-/// Adds the stream.
+/// XORs the keystream.
 ///
 /// # Safety
-/// As for the methods of [`Stream`]. `from` and `to` must be valid for `len` bytes, and equal or disjoint. A data unit has at most
-/// 2^18 blocks, so the counter's upper word stays zero.
+/// As for the methods of [`Stream`]. `from` and `to` must be valid for `len` bytes, and equal or disjoint. A data
+/// unit has at most 2^18 keystream blocks, so the counter's upper word stays zero.
 #[inline(always)]
 unsafe fn add_stream<W: Stream>(
     key: &Key,
@@ -93,8 +93,8 @@ unsafe fn add_stream<W: Stream>(
 ) {
     let mut first = 0;
     let group = W::BLOCKS * STREAM_BLOCK;
-    // SAFETY: the caller guarantees the instruction set and the memory; no step uses more than `len`. The
-    // remainder passes through a buffer of one group.
+    // SAFETY: the caller guarantees the instruction set and the memory; no step uses more than `len` bytes. The rest
+    // is processed in a buffer for one group.
     unsafe {
         while len >= group {
             W::xor_blocks(blocks::<W>(key, nonce, first), from, to);
@@ -112,14 +112,14 @@ unsafe fn add_stream<W: Stream>(
     }
 }
 
-/// [`Stream::BLOCKS`] blocks of the stream, the first with the counter `first`.
+/// [`Stream::BLOCKS`] blocks of the keystream, starting with the counter `first`.
 ///
 /// # Safety
 /// As for the methods of [`Stream`].
 #[inline(always)]
 unsafe fn blocks<W: Stream>(key: &Key, nonce: [u32; 2], first: u32) -> [W; 16] {
     let counters: [u32; MOST_LANES] = std::array::from_fn(|i| first + i as u32);
-    // SAFETY: the instruction set is the caller's promise, and no vector has more than `MOST_LANES` words.
+    // SAFETY: the caller guarantees the instruction set, and no vector has more than `MOST_LANES` words.
     unsafe {
         let counters: W = counters.as_ptr().cast::<W>().read_unaligned();
         let mut x = [counters; 16];
@@ -144,7 +144,7 @@ unsafe fn blocks<W: Stream>(key: &Key, nonce: [u32; 2], first: u32) -> [W; 16] {
     }
 }
 
-/// HChaCha of the first 16 bytes of each nonce.
+/// HChaCha with the first 16 bytes of each nonce.
 ///
 /// # Safety
 /// As for the methods of [`Stream`].
@@ -159,7 +159,7 @@ pub(super) unsafe fn subkeys<W: Stream>(key: &Key, nonces: &[Block; BATCH]) -> [
             }
         }
         let mut out = [[0; MOST_LANES]; 8];
-        // SAFETY: the instruction set is the caller's promise, and no vector has more than `MOST_LANES` words.
+        // SAFETY: the caller guarantees the instruction set, and no vector has more than `MOST_LANES` words.
         unsafe {
             let mut x = [W::word(0); 16];
             for i in 0..4 {
@@ -181,7 +181,7 @@ pub(super) unsafe fn subkeys<W: Stream>(key: &Key, nonces: &[Block; BATCH]) -> [
     found
 }
 
-/// A quarter round; the rotations are by 16, 12, 8 and 7 bits.
+/// A quarter round, with rotations by 16, 12, 8 and 7 bits.
 macro_rules! quarter {
     ($x:ident, $a:literal $b:literal $c:literal $d:literal) => {
         $x[$a] = $x[$a].add($x[$b]);
@@ -221,7 +221,7 @@ impl Stream for u32 {
     #[inline(always)]
     unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8) {
         for (index, word) in words.into_iter().enumerate() {
-            // SAFETY: the trait's contract: both are valid for 64 bytes.
+            // SAFETY: by the trait's contract, both are valid for 64 bytes.
             unsafe {
                 let old = u32::from_le_bytes(from.add(4 * index).cast::<[u8; 4]>().read());
                 to.add(4 * index).cast::<[u8; 4]>().write((old ^ word).to_le_bytes());
@@ -245,7 +245,7 @@ impl Stream for V128 {
             let columns = [0, 1, 2, 3].map(|i| words[4 * quarter + i]);
             for (block, row) in Self::transpose(columns).into_iter().enumerate() {
                 let at = 64 * block + 16 * quarter;
-                // SAFETY: the trait's contract: both pointers are valid for four 64-byte blocks.
+                // SAFETY: by the trait's contract, both pointers are valid for four 64-byte blocks.
                 unsafe { (Self::load(from.add(at)) ^ row).store(to.add(at)) };
             }
         }

@@ -1,11 +1,11 @@
 //! Adiantum with XChaCha12 or XChaCha20, and AES-256 (Crowley and Biggers, "Adiantum: length-preserving encryption for entry-level
 //! processors", ToSC 2018): each data unit is one wide block.
 //!
-//! A data unit consists of its last block and the bulk before it. AES enciphers only the last block, after the
-//! hash of the bulk and the tweak was added to it. The result is the nonce of the keystream for the bulk; minus
-//! the hash of that ciphertext it is the last block of the ciphertext. So nearly all the time is spent in
-//! ChaCha and NH, which need no special instructions. Linux calls it `adiantum(xchacha12,aes)`, with 32-byte
-//! tweaks (crypto/adiantum.c), which an IV generator derives from the data unit's number.
+//! A data unit consists of its last block and the bulk before it. AES encrypts only the last block, after the hash of
+//! the bulk and the tweak has been added to it. The result is the nonce of the keystream for the bulk. The last block
+//! of the ciphertext is this result minus the hash of the bulk's ciphertext. Nearly all of the time is therefore
+//! spent in ChaCha and NH, which do not need special instructions. Linux calls it `adiantum(xchacha12,aes)`, with
+//! 32-byte tweaks (crypto/adiantum.c), which an IV generator derives from the data unit's number.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
@@ -29,16 +29,17 @@ use chacha::{Key, Stream};
 use nh::NhKey;
 use poly1305::Poly1305;
 
-/// Size in bytes of the key from which all others are derived.
+/// Size in bytes of the key from which all other keys are derived.
 pub(crate) const KEY_BYTES: usize = 32;
 
 /// Bytes of a tweak.
 pub(crate) const TWEAK: usize = 32;
 
-/// Data units whose blocks pass through AES, and whose nonces pass through HChaCha, together.
+/// Number of data units whose blocks are processed together by AES, and whose nonces are processed together by
+/// HChaCha.
 const BATCH: usize = 8;
 
-/// Adiantum's parts on an instruction set.
+/// Adiantum's parts for one instruction set.
 trait Kernel: Isa {
     /// Name of the kernels, as stored in records.
     const NAME: &'static str;
@@ -49,17 +50,17 @@ trait Kernel: Isa {
     /// NH of at most [`nh::MOST`] bytes.
     ///
     /// # Safety
-    /// The caller must have the instruction set enabled.
+    /// The instruction set must be enabled in the calling function.
     unsafe fn nh(key: &NhKey, message: &[u8]) -> [u64; nh::PASSES];
 }
 
-/// All keys except that of AES. They are written in place, because a move would leave a copy behind.
+/// All keys except the AES key. They are written in place, because moving them would leave a copy behind.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Keys {
     stream: Key,
     /// Hashes length and tweak.
     tweak: Poly1305,
-    /// Hashes the NH sums of the bulk.
+    /// Hashes the NH hashes of the bulk.
     bulk: Poly1305,
     nh: NhKey,
 }
@@ -73,13 +74,13 @@ struct Adiantum<K> {
     name: &'static str,
 }
 
-/// Keys Adiantum with XChaCha12 for the best kernels that the CPU has and `tier` allows. The key must have [`KEY_BYTES`]; the
-/// registry ensures this.
+/// Keys Adiantum with XChaCha12 for the best kernels that the CPU supports and `tier` allows. The key must be
+/// [`KEY_BYTES`] long, which the registry ensures.
 pub(crate) fn wide(key: &[u8], tier: Tier) -> Box<dyn UnitKernel> {
     with_tweaks(12, key, Ivs::Plain64, tier)
 }
 
-/// As [`wide`], with the given number of ChaCha rounds and the tweaks of a generator.
+/// Like [`wide`], with the given number of ChaCha rounds and the tweaks of an IV generator.
 pub(crate) fn with_tweaks(
     rounds: u32,
     key: &[u8],
@@ -102,11 +103,11 @@ impl<K: Kernel> Adiantum<K> {
             bulk: Poly1305::default(),
             nh: NhKey::default(),
         });
-        // The keystream under the nonce 1 provides the keys of AES, of both polynomials and of NH, in this order.
+        // The keystream for the nonce 1 provides the keys of AES, of both polynomials and of NH, in this order.
         let mut derived = [0; 64 + nh::KEY_BYTES];
         let mut nonces = [[0; BLOCK]; BATCH];
         nonces[0][0] = 1;
-        // SAFETY: plain words need no instruction set.
+        // SAFETY: single words need no special instructions.
         let mut subkeys = unsafe { chacha::subkeys::<u32>(&keys.stream, &nonces) };
         chacha::derive(&subkeys[0], &mut derived);
         let (aes_key, rest) = derived.split_at(32);
@@ -122,7 +123,7 @@ impl<K: Kernel> Adiantum<K> {
         Self { kernel, keys, aes, tweaks, name }
     }
 
-    /// The hash of a bulk: its NH hashes as a polynomial.
+    /// The hash of a bulk: the polynomial of its NH hashes.
     fn hash(&self, bulk: &[u8]) -> u128 {
         let mut sum = poly1305::Sum::default();
         for message in bulk.chunks(nh::MOST) {
@@ -138,7 +139,7 @@ impl<K: Kernel> Adiantum<K> {
         sum.finish()
     }
 
-    /// The hash of the tweak and of the bulk's length; it is added to the hash of the bulk.
+    /// The hash of the tweak and of the bulk's length, which is added to the hash of the bulk.
     fn tweak_hash(&self, bulk_bytes: usize, tweak: &[u8]) -> u128 {
         let mut sum = poly1305::Sum::default();
         sum.block(&self.keys.tweak, 8 * bulk_bytes as u64, 0);
@@ -162,7 +163,7 @@ impl<K: Kernel> Adiantum<K> {
         }
     }
 
-    /// Transforms at most [`BATCH`] units of `unit` bytes, as many as there are tweak hashes.
+    /// Encrypts or decrypts at most [`BATCH`] units of `unit` bytes, as many as there are tweak hashes.
     fn batch<const ENCRYPT: bool>(&self, hashes: &[u128], unit: usize, mut buffer: Buffer<'_>) {
         let mut nonces = [[0; BLOCK]; BATCH];
         let units = buffer.src().chunks_exact(unit);
@@ -187,8 +188,8 @@ impl<K: Kernel> Adiantum<K> {
         );
         for (index, hash) in hashes.iter().enumerate() {
             let mut part = buffer.part(index * unit..(index + 1) * unit);
-            // Covers the whole unit, because its length is more often a multiple of a keystream block than that
-            // of the bulk. The last block is overwritten below.
+            // Processes the whole unit, because the length of a unit is more often a multiple of a keystream block
+            // than that of the bulk. The last block is overwritten below.
             let (key, (from, to)) = (&subkeys[index], part.pointers());
             self.kernel.run(
                 #[inline(always)]
@@ -226,7 +227,7 @@ impl<K: Kernel> UnitKernel for Adiantum<K> {
         self.aes.visit_keys(visit);
     }
 
-    /// The kernel of ChaCha and NH, then that of AES if it has another name.
+    /// The name of the kernel of ChaCha and NH, then that of AES if it is different.
     fn name(&self) -> &'static str {
         self.name
     }

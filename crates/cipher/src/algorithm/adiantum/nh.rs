@@ -1,7 +1,7 @@
-//! NH with four passes (RFC 4418, 5.2.2, with pairs of words two apart): sums of products of 32-bit words, each with a word of
-//! the key added first.
+//! NH with four passes (RFC 4418, 5.2.2, with the words of each pair two positions apart): sums of products of 32-bit
+//! words, to each of which a word of the key is added first.
 //!
-//! A pass over a 16-byte piece adds two products, of words 0 and 2 and of words 1 and 3. Each pass begins one
+//! For each 16-byte piece, a pass adds two products: of words 0 and 2, and of words 1 and 3. Each pass begins one
 //! piece later in the key.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};

@@ -1,21 +1,21 @@
 //! Poly1305 without its mask (Bernstein, 2005): a polynomial over 16-byte blocks, modulo 2^130 - 5.
 //!
-//! A tweak adds at most three blocks, and each KiB of data two. A crate that prepares powers of its key for every
-//! message would spend more on that than on the message.
+//! A tweak is hashed as at most three blocks, and each KiB of data as two. A crate that computes powers of the key
+//! for every message would spend more time on these than on the message.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The point at which polynomials are evaluated.
 #[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(super) struct Poly1305 {
-    /// The number r, less significant half first. The two lowest bits of the upper half are clear.
+    /// The number r, with the less significant half first. The two lowest bits of the upper half are zero.
     r: [u64; 2],
-    /// 5/4 of the upper half: 2^128 times it, modulo 2^130 - 5.
+    /// 5/4 of the upper half: the product of the upper half and 2^128, modulo 2^130 - 5.
     folded: u64,
 }
 
 impl Poly1305 {
-    /// Sets the point to 16 bytes, of which 22 bits are ignored.
+    /// Sets the point to a 16-byte number, of which 22 bits are ignored.
     pub(super) fn set(&mut self, bytes: &[u8]) {
         let (halves, _) = bytes.as_chunks::<8>();
         let [low, high] = [0, 1].map(|i| u64::from_le_bytes(halves[i]));
@@ -29,13 +29,13 @@ impl Poly1305 {
 pub(super) struct Sum([u64; 3]);
 
 impl Sum {
-    /// Processes a 16-byte block, given as two little-endian numbers.
+    /// Processes a 16-byte block, given as two 64-bit numbers.
     #[inline]
     pub(super) fn block(&mut self, key: &Poly1305, low: u64, high: u64) {
         self.number(key, low, high, 1);
     }
 
-    /// Processes any number of bytes; the last block may be short.
+    /// Processes any number of bytes; the last block may be shorter.
     pub(super) fn bytes(&mut self, key: &Poly1305, bytes: &[u8]) {
         for part in bytes.chunks(16) {
             let mut block = [0; 17];
@@ -56,23 +56,24 @@ impl Sum {
         let h1 = u128::from(self.0[1]) + u128::from(high) + u128::from(carry);
         let h2 = self.0[2] + top + (h1 >> 64) as u64;
         let h1 = h1 as u64;
-        // Products of the upper halves are multiples of 2^130, because r1 is a multiple of 4. r has 124 bits
-        // and h2 at most 3, so none of the sums overflows.
+        // Products of the upper halves are multiples of 2^130, because r1 is a multiple of 4. The sums cannot
+        // overflow, because r has 124 bits and h2 at most 3.
         let d0 = wide(h0, r0) + wide(h1, key.folded);
         let d1 = wide(h0, r1) + wide(h1, r0) + wide(h2, key.folded) + (d0 >> 64);
         let d2 = h2 * r0 + (d1 >> 64) as u64;
-        // The part above 2^130 is multiplied by five.
+        // The part above 2^130 is multiplied by 5.
         let above = (d2 >> 2) + (d2 & !3);
         let low = u128::from(d0 as u64) + u128::from(above);
         let middle = u128::from(d1 as u64) + (low >> 64);
         self.0 = [low as u64, middle as u64, (d2 & 3) + (middle >> 64) as u64];
     }
 
-    /// The lower 128 bits of the value modulo 2^130 - 5.
+    /// The lower 128 bits of the value reduced modulo 2^130 - 5.
     pub(super) fn finish(self) -> u128 {
         let [h0, h1, h2] = self.0;
         let sum = u128::from(h1) << 64 | u128::from(h0);
-        // Adding 5 carries into bit 130 exactly if the value is not below the modulus. It is below twice the modulus.
+        // The value is less than twice the modulus. Adding 5 carries into bit 130 exactly if the value is not less
+        // than the modulus.
         let (reduced, carry) = sum.overflowing_add(5);
         let over = (h2 + u64::from(carry)) >> 2;
         let mask = u128::from(over & 1).wrapping_neg();

@@ -1,4 +1,5 @@
-//! Adiantum's parts in portable Rust and constant time; on x86-64 with the 128-bit vectors that every such CPU has.
+//! Adiantum's parts in portable Rust and constant time; on x86-64, with 128-bit vectors, which every such CPU
+//! supports.
 
 use super::Kernel;
 use super::nh::{NhKey, PASSES};
@@ -10,7 +11,7 @@ use crate::vector::V128 as Lanes;
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 type Lanes = u32;
 
-/// The baseline instruction set, which needs no proof.
+/// The baseline instruction set, which is always available.
 #[derive(Clone, Copy)]
 pub(super) struct Soft;
 

@@ -1,4 +1,4 @@
-//! Adiantum's parts on x86: ChaCha over vectors of 128 and 256 bits, NH over vectors of up to 512 bits.
+//! Adiantum's parts on x86: ChaCha with vectors of 128 and 256 bits, NH with vectors of up to 512 bits.
 
 use std::arch::x86_64::*;
 
@@ -24,7 +24,7 @@ impl Kernel for Avx2 {
 impl Kernel for Avx512 {
     const NAME: &'static str = "avx512";
 
-    /// Half the width: the compiler turns its rotations into those of AVX-512.
+    /// Half the width. The compiler uses AVX-512's rotations for it.
     type Stream = V256;
 
     #[inline(always)]
@@ -48,7 +48,7 @@ impl Stream for V256 {
             let [a, b, c, d, e, f, g, h] = *words[8 * half..].first_chunk().expect("eight words");
             let (first, second) = (Self::transpose([a, b, c, d]), Self::transpose([e, f, g, h]));
             for i in 0..4 {
-                // SAFETY: the trait's contract: both pointers are valid for eight 64-byte blocks.
+                // SAFETY: by the trait's contract, both pointers are valid for eight 64-byte blocks.
                 unsafe {
                     let (a, b) = (first[i].0, second[i].0);
                     let (low, high) = (64 * i + 32 * half, 64 * (4 + i) + 32 * half);
@@ -64,10 +64,10 @@ impl Stream for V256 {
 
 /// 64-bit lanes, two for each piece of a message.
 pub(super) trait Pieces: Vector {
-    /// Words 0 and 1 of each piece of a message, each in the lower half of a lane, and words 2 and 3. The upper
-    /// halves are ignored.
+    /// Words 0 and 1 of each piece of a message, each in the lower half of a lane, and words 2 and 3 in the same way.
+    /// The upper halves are ignored.
     fn halves(self) -> (Self, Self);
-    /// The products of the lower halves of lanes.
+    /// The products of the lower halves of the lanes.
     fn product(self, other: Self) -> Self;
     /// The sums of lanes.
     fn add_lanes(self, other: Self) -> Self;
@@ -80,26 +80,26 @@ macro_rules! pieces {
         impl Pieces for $vector {
             #[inline(always)]
             fn halves(self) -> (Self, Self) {
-                // SAFETY: the value proves the instruction set.
+                // SAFETY: the value proves that the instruction set is available.
                 unsafe { (Self($low(self.0, self.0)), Self($high(self.0, self.0))) }
             }
 
             #[inline(always)]
             fn product(self, other: Self) -> Self {
-                // SAFETY: the values prove the instruction set.
+                // SAFETY: the values prove that the instruction set is available.
                 Self(unsafe { $product(self.0, other.0) })
             }
 
             #[inline(always)]
             fn add_lanes(self, other: Self) -> Self {
-                // SAFETY: the values prove the instruction set.
+                // SAFETY: the values prove that the instruction set is available.
                 Self(unsafe { $add(self.0, other.0) })
             }
 
             #[inline(always)]
             fn total(self) -> u64 {
                 let total: unsafe fn(Self) -> u64 = $total;
-                // SAFETY: the value proves the instruction set.
+                // SAFETY: the value proves that the instruction set is available.
                 unsafe { total(self) }
             }
         }
@@ -121,22 +121,22 @@ pieces!(V512, _mm512_unpacklo_epi32, _mm512_unpackhi_epi32, _mm512_mul_epu32, _m
 unsafe fn total_of<V: Vector, const N: usize>(x: V) -> u64 {
     const { assert!(8 * N == V::BYTES) };
     let mut lanes = [0_u64; N];
-    // SAFETY: the caller's promise; the array is as long as the vector.
+    // SAFETY: guaranteed by the caller; the array is as long as the vector.
     unsafe { x.store(lanes.as_mut_ptr().cast()) };
     lanes.into_iter().fold(0, u64::wrapping_add)
 }
 
-/// [`total_of`], by instructions for it.
+/// [`total_of`], with AVX-512's own instructions.
 ///
 /// # Safety
-/// The CPU must have AVX-512.
+/// The CPU must support AVX-512.
 #[inline(always)]
 unsafe fn total_512(x: V512) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { _mm512_reduce_add_epi64(x.0).cast_unsigned() }
 }
 
-/// NH of a message of at most `MOST` bytes.
+/// NH of a message of at most [`super::nh::MOST`] bytes.
 ///
 /// # Safety
 /// As for [`Vector`].
@@ -145,8 +145,8 @@ pub(super) unsafe fn nh<P: Pieces>(key: &NhKey, message: &[u8]) -> [u64; PASSES]
     let whole = message.len() / P::BYTES * P::LANES;
     // The last pass of the last vector must not read past the end of the key.
     assert!(whole + PASSES - 1 <= key.first.len(), "NH takes no longer message");
-    // SAFETY: the instruction set is the caller's promise. A vector begins at a piece of the message and `pass` pieces later in
-    // the key, and ends within both, by `whole` and the assertion.
+    // SAFETY: the caller guarantees the instruction set. A vector starts at a piece of the message and `pass`
+    // pieces later in the key, and ends within both, because of `whole` and the assertion.
     unsafe {
         let mut sums = [P::splat(0); PASSES];
         for index in (0..whole).step_by(P::LANES) {

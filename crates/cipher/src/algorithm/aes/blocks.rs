@@ -1,17 +1,17 @@
-//! Single blocks over any vector, for modes that are not fused with the cipher.
+//! Single blocks with vectors of any width, for modes that are not fused with the cipher.
 
 use super::keys::RoundKeys;
 use super::wide::Cipher;
 use crate::kernel::Block;
 
-/// Number of vectors in flight: AES rounds have a latency of 3 to 5 cycles, and 1 to 2 can start per cycle.
+/// Number of vectors processed together: AES rounds have a latency of 3 to 5 cycles, and 1 to 2 can start per cycle.
 pub(super) const GROUP: usize = 8;
 
-/// Blocks per call that keep every kernel busy: a group of the widest vectors.
+/// Number of blocks per call that keep every kernel busy: a group of the widest vectors.
 pub(super) const PARALLEL: usize = 32;
 
-/// Transforms blocks in place: whole groups of vectors first, then smaller and smaller ones, so
-/// that a few blocks take as long as one.
+/// Transforms blocks in place: first whole groups of vectors, then increasingly smaller groups, so that a few blocks
+/// take no longer than one.
 ///
 /// # Safety
 /// As for [`Cipher`].
@@ -22,8 +22,8 @@ pub(super) unsafe fn blocks<V: Cipher, const R: usize, const ENCRYPT: bool>(
 ) {
     let mut left = data.len();
     let mut at = data.as_mut_ptr().cast::<u8>();
-    // SAFETY: the caller guarantees the instruction set. `at` is valid for `left` blocks, and no
-    // step takes more than that.
+    // SAFETY: the caller guarantees the instruction set. `at` is valid for `left` blocks, and no step processes more
+    // than that.
     unsafe {
         while left >= GROUP * V::LANES {
             at = vectors::<V, R, GROUP, ENCRYPT>(keys, at);
@@ -47,7 +47,7 @@ pub(super) unsafe fn blocks<V: Cipher, const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Transforms `N` vectors at `at` and returns the address after them.
+/// Encrypts or decrypts `N` vectors at `at`, and returns the address after them.
 ///
 /// # Safety
 /// As for [`blocks`]; `at` must be valid for the vectors.
@@ -56,7 +56,7 @@ unsafe fn vectors<V: Cipher, const R: usize, const N: usize, const ENCRYPT: bool
     keys: &RoundKeys,
     at: *mut u8,
 ) -> *mut u8 {
-    // SAFETY: the instruction set and the memory are the caller's promise.
+    // SAFETY: the caller guarantees the instruction set and the memory.
     unsafe {
         let mut x = [V::load(at); N];
         for (j, x) in x.iter_mut().enumerate() {

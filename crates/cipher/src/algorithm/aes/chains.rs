@@ -1,11 +1,12 @@
-//! CBC encryption fused with the cipher: the chains of several data units run in parallel, each in a register.
+//! CBC encryption fused with the cipher: the chains of several data units are computed in parallel, each in a
+//! register.
 
 use super::keys::RoundKeys;
 use super::wide::Cipher;
 use crate::kernel::{BLOCK, Block, Buffer};
 
-/// Encrypts as many data units in CBC as there are IVs: eight at a time to hide the latency of the
-/// rounds, then fewer.
+/// Encrypts as many data units in CBC mode as there are IVs: eight at a time to hide the latency of the rounds, then
+/// fewer.
 ///
 /// # Safety
 /// As for [`Cipher`].
@@ -55,7 +56,7 @@ unsafe fn lanes<V: Cipher, const R: usize, const N: usize>(
     unit: usize,
 ) {
     const { assert!(V::LANES == 1) };
-    // SAFETY: the instruction set and the memory are the caller's promise.
+    // SAFETY: the caller guarantees the instruction set and the memory.
     unsafe {
         let mut x = [V::splat(0); N];
         for (x, iv) in x.iter_mut().zip(ivs) {

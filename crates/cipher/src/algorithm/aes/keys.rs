@@ -1,4 +1,4 @@
-//! Round keys as the vector kernels load them: each key repeated over the widest vector.
+//! Round keys in the form that the vector kernels load: each key is repeated to fill the widest vector.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -8,7 +8,7 @@ use crate::kernel::Block;
 /// Blocks of the widest vector.
 const MOST: usize = if cfg!(target_arch = "x86_64") { 4 } else { 1 };
 
-/// One round key repeated, so that a vector of any width can load it whole.
+/// One round key, repeated so that a vector of any width can be loaded from it.
 #[derive(Clone, Copy, Default, Zeroize)]
 #[cfg_attr(target_arch = "x86_64", repr(C, align(64)))]
 #[cfg_attr(target_arch = "aarch64", repr(C, align(16)))]
@@ -17,8 +17,7 @@ pub(super) struct WideKey(pub(super) [Block; MOST]);
 /// Round keys in the order of use.
 pub(super) type RoundKeys = [WideKey; MAX_ROUND_KEYS];
 
-/// The keys of AES in both directions. They are written in place, because a move would leave a copy
-/// behind.
+/// The keys of AES in both directions. They are written in place, because moving them would leave a copy behind.
 #[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(super) struct BlockKeys {
     pub(super) encrypt: RoundKeys,
@@ -29,7 +28,7 @@ pub(super) struct BlockKeys {
 }
 
 impl BlockKeys {
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(key: &[u8]) -> Box<Self> {
         let mut keys = Box::new(Self::default());
         keys.expand(key);
@@ -69,7 +68,7 @@ impl XtsKeys {
     }
 }
 
-/// InvMixColumns (FIPS 197, 5.3.3) on a round key, without branches or tables.
+/// InvMixColumns (FIPS 197, 5.3.3) of a round key, without branches or tables.
 fn inv_mix_columns(key: &Block) -> Block {
     let double = |byte: u8| (byte << 1) ^ (0x1b * (byte >> 7));
     let mut mixed = [0; 16];

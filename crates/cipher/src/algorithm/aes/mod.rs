@@ -1,4 +1,4 @@
-//! AES (FIPS 197) with keys of 128, 192 and 256 bits: bitsliced Rust, AES-NI, VAES in 256 and 512 bits, and ARM's
+//! AES (FIPS 197) with keys of 128, 192 and 256 bits: bitsliced Rust, AES-NI, VAES with 256 and 512 bits, and ARM's
 //! cryptography extension.
 
 #[cfg(target_arch = "aarch64")]

@@ -1,14 +1,14 @@
-//! Bit planes of the portable kernel: 64-bit words side by side in the baseline's vectors.
+//! Bit planes of the portable kernel: parallel 64-bit words in the vectors of the baseline instruction set.
 //!
-//! On x86-64 a plane is a 128-bit SSE2 vector, which every such CPU has. On other CPUs and in Miri
-//! it is one word.
+//! On x86-64 a plane is a 128-bit SSE2 vector, which every such CPU supports. On other CPUs and in Miri, it is a
+//! single word.
 
 use std::ops::{BitAnd, BitXor, Not};
 
 /// 64-bit words in a plane.
 pub(super) const LANES: usize = if cfg!(all(target_arch = "x86_64", not(miri))) { 2 } else { 1 };
 
-/// One bit plane. The rotations treat each word on its own.
+/// One bit plane. Rotations apply to each word separately.
 #[derive(Clone, Copy)]
 pub(super) struct Plane(words::Words);
 
@@ -192,8 +192,7 @@ mod words {
 
     #[inline(always)]
     pub(super) fn rotate_fields<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
-        // The bits of each field that stay within it when shifted right, and those that stay when
-        // shifted left.
+        // The bits of each field that stay within it in a right shift, and those that stay in a left shift.
         let right = 0x0001_0001_0001_0001 * (0xffff >> RIGHT);
         let left = 0x0001_0001_0001_0001 * (0xffff & (0xffff << LEFT));
         (x >> RIGHT & right) | (x << LEFT & left)

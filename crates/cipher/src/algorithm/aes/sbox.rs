@@ -1,4 +1,4 @@
-//! The AES S-box as a boolean circuit: constant time on any word, many bytes in parallel.
+//! The AES S-box as a boolean circuit: constant time for words of any width, many bytes in parallel.
 
 use std::ops::{BitAnd, BitXor, Not};
 
@@ -10,7 +10,7 @@ pub(super) trait Word:
 
 impl<W: Copy + BitXor<Output = W> + BitAnd<Output = W> + Not<Output = W>> Word for W {}
 
-/// SubBytes on bit planes, plane 0 the least significant.
+/// SubBytes on bit planes; plane 0 is the least significant.
 ///
 /// The circuit is that of Boyar and Peralta, "A depth-16 circuit for the AES S-box" (2011), with their
 /// names: `x` and `s` count from the most significant bit.
@@ -61,8 +61,8 @@ pub(super) fn sub_bytes<W: Word>(planes: [W; 8]) -> [W; 8] {
     [s7, s6, s5, s4, s3, s2, s1, s0]
 }
 
-/// InvSubBytes on bit planes: the S-box is A(inverse(x)), so with B the inverse of the affine map A,
-/// inverse(z) = B(S(z)) and the inverse S-box is B(S(B(y))).
+/// InvSubBytes on bit planes: the S-box is S(x) = A(inverse(x)). With B the inverse of the affine map A, inverse(z) =
+/// B(S(z)), and the inverse S-box is B(S(B(y))).
 #[inline(always)]
 pub(super) fn inv_sub_bytes<W: Word>(planes: [W; 8]) -> [W; 8] {
     inv_affine(sub_bytes(inv_affine(planes)))

@@ -1,11 +1,11 @@
-//! The AES key expansion (FIPS 197, 5.2), shared by all kernels and in constant time.
+//! The AES key expansion (FIPS 197, 5.2), in constant time and shared by all kernels.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::sbox::sub_bytes;
 use crate::kernel::Block;
 
-/// The largest number of round keys: 14 rounds and one more.
+/// The maximum number of round keys: for 14 rounds, and one more.
 pub(super) const MAX_ROUND_KEYS: usize = 15;
 
 /// The round keys of the cipher, in encryption order.
@@ -16,7 +16,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// Expands a key of 16, 24 or 32 bytes (10, 12, 14 rounds).
+    /// Expands a 16-, 24- or 32-byte key (10, 12, 14 rounds).
     pub(super) fn new(key: &[u8]) -> Self {
         let key_words = key.len() / 4;
         assert!(matches!(key.len(), 16 | 24 | 32), "AES key length");
@@ -60,7 +60,7 @@ impl Schedule {
 
 /// SubBytes on the four bytes of a word.
 fn sub_word(word: u32) -> u32 {
-    // Bit planes of four bytes: bit 8 b of plane i is bit i of byte b.
+    // Bit planes of four bytes: bit 8b of plane i is bit i of byte b.
     let planes = sub_bytes(std::array::from_fn(|bit| word >> bit & 0x0101_0101));
     planes.iter().enumerate().fold(0, |sum, (bit, plane)| sum | (plane & 0x0101_0101) << bit)
 }

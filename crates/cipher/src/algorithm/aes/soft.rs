@@ -1,14 +1,13 @@
 //! Bitsliced AES in portable Rust: constant time, no tables, several blocks in parallel.
 //!
-//! The state consists of eight bit planes. A 64-bit word of a plane holds one bit of each byte of
-//! four blocks: bit `16 row + 4 column + block` belongs to the state byte in that row and column
-//! (FIPS 197, 3.4). Moving to the next row is therefore a rotation of the word by 16, and moving to
-//! the next column is a rotation of each 16-bit field by 4.
+//! The state consists of eight bit planes. A 64-bit word of a plane contains one bit of each byte of four blocks: bit
+//! `16 row + 4 column + block` belongs to the state byte in that row and column (FIPS 197, 3.4). Moving to the next
+//! row is therefore a rotation of the word by 16, and moving to the next column is a rotation of each 16-bit field by
+//! 4.
 //!
-//! The kernel never performs ShiftRows. As in "Fixslicing AES-like Ciphers" (Adomnicai and Peyrin,
-//! TCHES 2021), the state stays in place. With SR for ShiftRows, the true state after round i is
-//! SR^i of the stored one, MixColumns works through SR^i, and each round key is stored as its
-//! SR^-i.
+//! The kernel never performs ShiftRows. As in "Fixslicing AES-like Ciphers" (Adomnicai and Peyrin, TCHES 2021), the
+//! state stays in place. If SR denotes ShiftRows, the true state after round i is SR^i of the stored state.
+//! MixColumns takes SR^i into account, and SR^-i is applied to each stored round key.
 
 use std::array::from_fn;
 
@@ -27,17 +26,16 @@ const BLOCKS: usize = LANES * BLOCKS_PER_LANE;
 
 type State = [Plane; 8];
 
-/// AES keyed for the bitsliced kernel.
+/// AES with a key, for the bitsliced kernel.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Soft {
-    /// Bit planes of SR^-i of round key i, the same for every block; the last key is stored
-    /// unchanged.
+    /// Bit planes of SR^-i of round key i, which are the same for every block; the last key is stored unchanged.
     keys: [[u64; 8]; MAX_ROUND_KEYS],
     rounds: usize,
 }
 
 impl Soft {
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(key: &[u8]) -> Self {
         let schedule = Schedule::new(key);
         let rounds = schedule.rounds();
@@ -88,14 +86,14 @@ impl Soft {
         self.add_round_key(state, 0)
     }
 
-    /// Applies SR once per round. SR^4 is the identity and the number of rounds is even, so SR^2
-    /// also undoes itself.
+    /// Applies SR once per round. SR^4 is the identity and the number of rounds is even, so this is the identity or
+    /// SR^2, which is its own inverse.
     #[inline(always)]
     fn true_state(&self, state: State) -> State {
         if self.rounds.is_multiple_of(4) {
             return state;
         }
-        // Rows 1 and 3 move by two columns.
+        // Rows 1 and 3 are rotated by two columns.
         let rows = Plane::splat(0xffff_0000_ffff_0000);
         state.map(|plane| plane ^ ((plane ^ plane.rotate_fields::<8, 8>()) & rows))
     }
@@ -119,7 +117,7 @@ impl BlockKernel<BLOCK> for Soft {
     }
 }
 
-/// Runs `cipher` over all blocks; the last state may be partly empty.
+/// Applies `cipher` to all blocks; the last state may be only partly filled.
 fn each_state(blocks: &mut [Block], cipher: impl Fn(State) -> State) {
     let (full, rest) = blocks.as_chunks_mut::<BLOCKS>();
     for group in full {
@@ -143,8 +141,8 @@ fn inv_shift_rows(block: &Block, times: usize) -> Block {
 
 /// Turns blocks into bit planes.
 fn pack(blocks: &[Block; BLOCKS]) -> State {
-    // The byte in a row and column goes to byte 2 row + column / 2 of word 4 (column mod 2) +
-    // block. The transposition then puts it in its place.
+    // The byte in a row and column goes to byte 2 row + column / 2 of word 4 (column mod 2) + block. The
+    // transposition then moves it to its final position.
     let word = |index: usize, block: usize| {
         let columns = blocks[block].as_chunks::<4>().0;
         let column = |c: usize| spread(u32::from_le_bytes(columns[c]));
@@ -170,7 +168,7 @@ fn unpack(state: State) -> [Block; BLOCKS] {
     })
 }
 
-/// Moves each byte of a word to an even byte of a wider one.
+/// Moves each byte of a word to an even byte of a word twice as wide.
 #[inline(always)]
 fn spread(word: u32) -> u64 {
     let wide = u64::from(word);
@@ -178,7 +176,7 @@ fn spread(word: u32) -> u64 {
     (wide | wide << 8) & 0x00ff_00ff_00ff_00ff
 }
 
-/// Undoes [`spread`] and ignores the odd bytes.
+/// The inverse of [`spread`]; ignores the odd bytes.
 #[inline(always)]
 fn gather(wide: u64) -> u32 {
     let wide = wide & 0x00ff_00ff_00ff_00ff;
@@ -186,8 +184,7 @@ fn gather(wide: u64) -> u32 {
     (wide | wide >> 16) as u32
 }
 
-/// Transposes the 8 x 8 bits that each byte position holds across the eight planes; it is its own
-/// inverse.
+/// Transposes, for each byte position, its 8 × 8 bits in the eight planes. This is its own inverse.
 #[inline(always)]
 fn transpose(mut q: State) -> State {
     for i in [0, 2, 4, 6] {
@@ -202,7 +199,7 @@ fn transpose(mut q: State) -> State {
     q
 }
 
-/// Swaps the bits of plane `low` that are `SHIFT` above `mask` with the bits of `high` in `mask`.
+/// Swaps the bits of plane `low` that are `SHIFT` positions above those in `mask` with the bits of `high` in `mask`.
 #[inline(always)]
 fn swap<const SHIFT: i32>(q: &mut State, low: usize, high: usize, mask: u64) {
     let moved = (q[low].shift_right::<SHIFT>() ^ q[high]) & Plane::splat(mask);
@@ -210,8 +207,8 @@ fn swap<const SHIFT: i32>(q: &mut State, low: usize, high: usize, mask: u64) {
     q[low] = q[low] ^ moved.shift_left::<SHIFT>();
 }
 
-/// Multiplies each byte by x: planes move up by one, and the top one is reduced by
-/// `x^8 = x^4 + x^3 + x + 1`.
+/// Multiplies each byte by x: planes move up by one position, and the top plane is reduced by `x^8 = x^4 + x^3 + x +
+/// 1`.
 #[inline(always)]
 #[rustfmt::skip]
 fn times_x(a: State) -> State {
@@ -219,7 +216,7 @@ fn times_x(a: State) -> State {
     [top, a[0] ^ top, a[1], a[2] ^ top, a[3] ^ top, a[4], a[5], a[6]]
 }
 
-/// The next row as seen through SR^I: shifted by `I` columns as well.
+/// The next row, taking SR^I into account: also rotated by `I` columns.
 #[inline(always)]
 fn next_row<const I: usize>(plane: Plane) -> Plane {
     let plane = plane.rotate_16();
@@ -231,7 +228,7 @@ fn next_row<const I: usize>(plane: Plane) -> Plane {
     }
 }
 
-/// The row after the next as seen through SR^I: shifted by `2 I` columns as well.
+/// The row after the next, taking SR^I into account: also rotated by `2 I` columns.
 #[inline(always)]
 fn second_row<const I: usize>(plane: Plane) -> Plane {
     let plane = plane.rotate_32();
@@ -250,7 +247,7 @@ fn mix_columns<const I: usize>(a: State) -> State {
     from_fn(|bit| double[bit] ^ next[bit] ^ second_row::<I>(sum[bit]))
 }
 
-/// The inverse matrix: MixColumns applied to a(r) + 4 (a(r) + a(r+2)).
+/// InvMixColumns: MixColumns applied to a(r) + 4 (a(r) + a(r+2)).
 #[inline(always)]
 fn inv_mix_columns<const I: usize>(a: State) -> State {
     let sum: State = from_fn(|bit| a[bit] ^ second_row::<I>(a[bit]));

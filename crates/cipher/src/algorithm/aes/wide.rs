@@ -1,4 +1,4 @@
-//! AES with the CPU's instructions for it: single blocks, chains of CBC, and XTS fused with the cipher.
+//! AES with the CPU's AES instructions: single blocks, CBC chains, and XTS fused with the cipher.
 
 use super::blocks::{PARALLEL, blocks};
 use super::chains::chains;
@@ -15,13 +15,13 @@ pub(super) trait Kernel: Isa {
     /// The widest vector of blocks.
     type Vector: Cipher;
 
-    /// The instruction set that CBC's chains are compiled for: they work on single blocks, whatever the vector width.
+    /// The instruction set for which CBC chains are compiled: they process single blocks, whatever the vector width.
     type Narrow: Isa + From<Self>;
 
-    /// Transforms the units of `buffer` in the direction of `ENCRYPT`.
+    /// Encrypts or decrypts the units of `buffer`, depending on `ENCRYPT`.
     ///
     /// # Safety
-    /// The caller must have the instruction set enabled. `R` must be the rounds of `keys`.
+    /// The instruction set must be enabled in the calling function. `R` must be the number of rounds of `keys`.
     unsafe fn units<const R: usize, const ENCRYPT: bool>(
         keys: &XtsKeys,
         run: Run,
@@ -29,18 +29,18 @@ pub(super) trait Kernel: Isa {
     );
 }
 
-/// Cipher blocks side by side.
+/// Several cipher blocks in one register.
 ///
 /// # Safety
-/// As for [`Vector`]. `R` must be the rounds of the keys.
+/// As for [`Vector`]. `R` must be the number of rounds of the keys.
 pub(super) trait Cipher: Vector {
-    /// Enciphers or deciphers `N` vectors.
+    /// Encrypts or decrypts `N` vectors.
     unsafe fn cipher<const R: usize, const N: usize, const ENCRYPT: bool>(
         keys: &RoundKeys,
         x: [Self; N],
     ) -> [Self; N];
 
-    /// Enciphers or deciphers `blocks < LANES` blocks in place; `at` must be valid for them.
+    /// Encrypts or decrypts `blocks < LANES` blocks in place; `at` must be valid for them.
     unsafe fn cipher_part<const R: usize, const ENCRYPT: bool>(
         keys: &RoundKeys,
         at: *mut u8,
@@ -68,14 +68,14 @@ macro_rules! with_rounds {
     };
 }
 
-/// AES keyed for one instruction set, for modes in general.
+/// AES with a key, for one instruction set and for modes that are not fused with it.
 pub(super) struct AesBlocks<K> {
     kernel: K,
     keys: Box<BlockKeys>,
 }
 
 impl<K: Kernel> AesBlocks<K> {
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(kernel: K, key: &[u8]) -> Self {
         Self { kernel, keys: BlockKeys::new(key) }
     }
@@ -84,7 +84,7 @@ impl<K: Kernel> AesBlocks<K> {
         let keys = if ENCRYPT { &self.keys.encrypt } else { &self.keys.decrypt };
         with_rounds!(self.keys.rounds, R => self.kernel.run(
             #[inline(always)]
-            // SAFETY: the instruction set is enabled, and the rounds are matched.
+            // SAFETY: the instruction set is enabled, and `R` is the number of rounds of the keys.
             move || unsafe { blocks::<K::Vector, R, ENCRYPT>(keys, data) }
         ));
     }
@@ -107,7 +107,7 @@ impl<K: Kernel> BlockKernel<BLOCK> for AesBlocks<K> {
         let keys = &self.keys.encrypt;
         with_rounds!(self.keys.rounds, R => K::Narrow::from(self.kernel).run(
             #[inline(always)]
-            // SAFETY: the instruction set is enabled, and the rounds are matched.
+            // SAFETY: the instruction set is enabled, and `R` is the number of rounds of the keys.
             move || unsafe { chains::<V128, R>(keys, chain, buffer) }
         ));
     }
@@ -121,7 +121,7 @@ impl<K: Kernel> BlockKernel<BLOCK> for AesBlocks<K> {
     }
 }
 
-/// AES-XTS keyed for one instruction set.
+/// AES-XTS with a key, for one instruction set.
 pub(super) struct AesXts<K> {
     kernel: K,
     keys: Box<XtsKeys>,
@@ -137,7 +137,7 @@ impl<K: Kernel> AesXts<K> {
         let keys = &*self.keys;
         with_rounds!(keys.data.rounds, R => self.kernel.run(
             #[inline(always)]
-            // SAFETY: the instruction set is enabled, and the rounds are matched.
+            // SAFETY: the instruction set is enabled, and `R` is the number of rounds of the keys.
             move || unsafe { K::units::<R, ENCRYPT>(keys, run, buffer) }
         ));
     }

@@ -1,4 +1,4 @@
-//! The nibble kernel on ARM's cryptography extension: 16 blocks at a time, twice.
+//! The nibble kernel with ARM's cryptography extension: two times 16 blocks.
 
 use std::arch::aarch64::*;
 
@@ -26,7 +26,7 @@ impl Instructions for Crypto {
         V128(vaesdq_u8(x.0, vdupq_n_u8(0)))
     }
 
-    // Uses integer instructions, of which the kernel itself has hardly any.
+    // Uses integer instructions, which the kernel itself hardly uses.
     #[inline(always)]
     unsafe fn masks(first: u128, masks: &mut [Block; CHUNK]) {
         let mut next = first;

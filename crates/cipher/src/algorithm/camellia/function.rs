@@ -1,11 +1,9 @@
-//! Camellia's functions (RFC 3713, 2.4) on 64-bit words, in constant time and fast enough for key
-//! set-up.
+//! Camellia's functions (RFC 3713, 2.4) for 64-bit words, in constant time and fast enough for key set-up.
 //!
-//! Each S-box is an inversion between two affine maps, as in AES. The vector kernels rely on this, so
-//! this module defines the S-boxes the same way, in the field of AES:
-//! `s1(x) = OUTPUT(1 / INPUT(x + c5)) + 6e`. The two maps are h and f of the cipher's specification
-//! (Aoki et al., "Camellia: A 128-Bit Block Cipher Suitable for Multiple Platforms", 2000, section
-//! 5.4), after and before the isomorphism between its tower field and that of AES.
+//! Each S-box is an inversion between two affine maps, as in AES. The vector kernels rely on this, so this module
+//! defines the S-boxes in the same way, in the field of AES: `s1(x) = OUTPUT(1 / INPUT(x + c5)) + 6e`. The two maps
+//! are h and f of the cipher's specification (Aoki et al., "Camellia: A 128-Bit Block Cipher Suitable for Multiple
+//! Platforms", 2000, section 5.4), combined with the isomorphism between its tower field and the field of AES.
 
 use super::linear::Linear;
 
@@ -21,7 +19,7 @@ pub(super) const OUTPUT: Linear = Linear([0x14, 0x46, 0xfc, 0x7e, 0x66, 0x22, 0x
 /// Added after [`OUTPUT`].
 pub(super) const OUTPUT_CONSTANT: u8 = 0x6e;
 
-/// The map that follows s1 in the S-box of each byte, most significant byte first.
+/// The map that follows s1 in the S-box of each byte, starting with the most significant byte.
 pub(super) const TURNS: [Linear; 8] = [
     Linear::IDENTITY,
     Linear::ROTATE_LEFT,
@@ -39,7 +37,7 @@ pub(super) const TURNED_INPUT: [bool; 8] = [false, false, false, true, false, fa
 /// The value 1 in each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Products in the field of AES, byte by byte.
+/// Products in the field of AES, for each byte.
 const fn multiply(mut a: u64, b: u64) -> u64 {
     let mut product = 0;
     let mut bit = 0;
@@ -73,7 +71,7 @@ fn substitute(x: u64) -> u64 {
     each_byte(y, TURNS)
 }
 
-/// Sets all bits of the bytes that are `true`.
+/// Sets all bits of the bytes for which `bytes` is true.
 fn mask(bytes: [bool; 8]) -> u64 {
     u64::from_be_bytes(bytes.map(|byte| if byte { 0xff } else { 0 }))
 }
@@ -106,7 +104,7 @@ pub(super) fn undiffuse(z: u64) -> u64 {
     u64::from_be_bytes(z)
 }
 
-/// P as 16 additions of one byte to another; afterwards the halves swap places.
+/// P as 16 additions of one byte to another; afterwards the halves are swapped.
 const STEPS: [(usize, usize); 16] = [
     (0, 5),
     (1, 6),
@@ -126,12 +124,12 @@ const STEPS: [(usize, usize); 16] = [
     (7, 2),
 ];
 
-/// F of a half and a round key.
+/// F, applied to a half and a round key.
 pub(super) fn f(x: u64, key: u64) -> u64 {
     diffuse(substitute(x ^ key))
 }
 
-/// FL of a half and its key.
+/// FL, applied to a half and its key.
 pub(super) fn fl(x: u64, key: u64) -> u64 {
     let (mut left, mut right) = ((x >> 32) as u32, x as u32);
     let (key_left, key_right) = ((key >> 32) as u32, key as u32);

@@ -1,7 +1,6 @@
-//! Linear maps on bytes over GF(2), evaluated at compile time, and without branches when applied to
-//! keys.
+//! Linear maps on bytes over GF(2): evaluated at compile time, or without branches for keys.
 
-/// A linear map, given by the image of each bit, lowest first.
+/// A linear map, given by the image of each bit, starting with the lowest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Linear(pub(super) [u8; 8]);
 
@@ -17,7 +16,7 @@ impl Linear {
         let mut image = 0;
         let mut bit = 0;
         while bit < 8 {
-            // All ones if the bit is set; no branch, because keys also pass through here.
+            // All ones if the bit is set. There are no branches, because this is also applied to keys.
             image ^= self.0[bit] & (x >> bit & 1).wrapping_neg();
             bit += 1;
         }
@@ -35,7 +34,7 @@ impl Linear {
         image
     }
 
-    /// The composition that applies `inner` first, then this map.
+    /// The composition of both maps, in which `inner` is applied first.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) const fn after(self, inner: Self) -> Self {
         let mut columns = [0; 8];
@@ -47,7 +46,7 @@ impl Linear {
         Self(columns)
     }
 
-    /// The inverse; compilation fails if the map has none.
+    /// The inverse; compilation fails if there is none.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) const fn inverse(self) -> Self {
         let mut columns = [0; 8];
@@ -63,8 +62,8 @@ impl Linear {
         Self(columns)
     }
 
-    /// The images of all low nibbles and of all high nibbles. The image of `x` is the sum of one of
-    /// each.
+    /// The images of all low nibbles and of all high nibbles. The image of `x` is the sum of one image from each
+    /// table.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) const fn nibbles(self) -> [[u8; 16]; 2] {
         let mut tables = [[0; 16]; 2];

@@ -1,13 +1,13 @@
-//! S-boxes through those of AES, maps by nibble tables: 16 blocks for each lane of a vector.
+//! S-boxes by means of the AES S-box, and maps by nibble tables: 16 blocks per lane of a vector.
 //!
-//! As in "Block Ciphers: Fast Implementations on x86-64 Architecture" (Kivilinna, 2013), each
-//! register holds one byte position of all blocks, and the last round of AES with a zero key inverts all its
-//! bytes. This kernel differs in two ways:
+//! As in "Block Ciphers: Fast Implementations on x86-64 Architecture" (Kivilinna, 2013), each register contains the
+//! bytes of all blocks at one position, and the last round of AES with a zero key inverts all of them. This kernel
+//! differs in two ways:
 //!
-//! - The left half stays in the basis in which the S-box of AES needs no map before it. The right half stays in
-//!   the basis of the inverse S-box of AES, and the last round of decryption serves the rounds from right to
-//!   left. Only s4 therefore has a map before it, for its rotation. ShiftRows in one round is undone in the
-//!   next, so the right half is in the order that ShiftRows produces.
+//! - The left half is kept in the basis in which no map is needed before the S-box of AES. The right half is kept in
+//!   the basis for the inverse S-box of AES, and rounds from right to left use the last round of AES decryption. Only
+//!   s4 therefore needs a map before it, for its rotation. ShiftRows in one round is undone in the next, so the right
+//!   half is in the order that ShiftRows produces.
 //! - The tables of the maps after the S-boxes contain the round keys (see [`super::offsets`]).
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -59,9 +59,9 @@ impl Map {
 
 /// The maps of one half: those of its rounds, its input and its output.
 struct Maps {
-    /// From plain bytes to this half's basis.
+    /// The map from plain bytes to this half's basis.
     enter: Map,
-    /// From this half's basis to plain bytes.
+    /// The map from this half's basis to plain bytes.
     leave: Map,
     /// The rotation of s4, in this half's basis.
     rotate: Map,
@@ -95,7 +95,7 @@ static MAPS: [Maps; 2] = [maps(0), maps(1)];
 /// Index in [`Maps::after`] of the map after each S-box.
 const AFTER: [usize; 8] = [0, 1, 2, 0, 1, 2, 0, 0];
 
-/// The images of a nibble's values, which depend on the key.
+/// The images of all values of a nibble, which depend on the key.
 type Images = [u8; 16];
 
 /// The two tables of a key-dependent map.
@@ -113,12 +113,12 @@ struct HalfTables {
 #[derive(Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(64))]
 pub(super) struct Keys {
-    /// Tables for low nibbles of the left half on its way in.
+    /// Tables for the low nibbles of the left half at the input.
     first: [Images; 8],
-    /// Tables for low nibbles of the AES instruction's result in each round.
+    /// Tables for the low nibbles of the AES instruction's result in each round.
     rounds: [[Images; 8]; MAX_ROUNDS],
     layers: [[HalfTables; 2]; MAX_LAYERS],
-    /// Tables for low nibbles of the right half on its way out.
+    /// Tables for the low nibbles of the right half at the output.
     last: [Images; 8],
     count: usize,
 }
@@ -126,7 +126,7 @@ pub(super) struct Keys {
 impl Keys {
     pub(super) fn new(schedule: &Schedule) -> Self {
         let offsets = Offsets::new(schedule, CONSTANTS);
-        // The tables for low nibbles, with a constant added in the basis of their results.
+        // The tables for the low nibbles, with a constant added in the basis of the result.
         let tables = |constant: u64, basis: Linear, low: &dyn Fn(usize) -> Images| {
             let constant = basis.of_each(constant).to_be_bytes();
             std::array::from_fn(|i| low(i).map(|entry| entry ^ constant[i]))
@@ -155,7 +155,7 @@ impl Keys {
     }
 }
 
-/// An instruction set with those of AES.
+/// An instruction set that includes AES instructions.
 ///
 /// # Safety
 /// As for [`Bytes`].
@@ -188,7 +188,7 @@ impl<I: Instructions> Kernel for I {
     unsafe fn transform(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
         align_frame();
         for at in (0..CHUNK * BLOCK).step_by(16 * I::Vector::BYTES) {
-            // SAFETY: the trait's contract; every part is inside the blocks.
+            // SAFETY: by the trait's contract; every part is within the blocks.
             unsafe { transform::<I>(keys, from.add(at), masks.add(at), to.add(at)) }
         }
     }
@@ -200,17 +200,17 @@ impl<I: Instructions> Kernel for I {
     }
 }
 
-/// A half of the state: byte positions, most significant first.
+/// Half of the state: byte positions, the most significant first.
 type Half<V> = [V; 8];
 
-/// Transforms as many blocks as 16 vectors hold, like [`Kernel::transform`].
+/// Encrypts or decrypts as many blocks as fit in 16 vectors, like [`Kernel::transform`].
 ///
 /// # Safety
-/// As there.
+/// As for [`Kernel::transform`].
 #[inline(always)]
 unsafe fn transform<I: Instructions>(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
     let bytes = I::Vector::BYTES;
-    // SAFETY: the contract is passed on; each pointer goes through 16 vectors.
+    // SAFETY: the caller guarantees the requirements; 16 vectors are accessed from each pointer.
     unsafe {
         let mut x = [I::Vector::splat(0); 16];
         for (i, x) in x.iter_mut().enumerate() {
@@ -264,10 +264,10 @@ unsafe fn round<I: Instructions, const HALF: usize>(
     to: Half<I::Vector>,
     tables: &[Images; 8],
 ) -> Half<I::Vector> {
-    // SAFETY: the contract is passed on.
+    // SAFETY: the caller guarantees the requirements.
     unsafe {
-        // Unrolled by hand: if the compiler kept a loop, the vectors would be in memory. The bytes of s4 come
-        // first, because they take longest.
+        // Unrolled by hand: if the compiler kept a loop, the vectors would be stored in memory. The bytes of s4 come
+        // first, because they take the longest.
         let z3 = s_box::<I, HALF, 3>(from, tables);
         let z6 = s_box::<I, HALF, 6>(from, tables);
         let z0 = s_box::<I, HALF, 0>(from, tables);
@@ -302,7 +302,7 @@ unsafe fn s_box<I: Instructions, const HALF: usize, const B: usize>(
     from: Half<I::Vector>,
     tables: &[Images; 8],
 ) -> I::Vector {
-    // SAFETY: the contract is passed on.
+    // SAFETY: the caller guarantees the requirements.
     unsafe {
         let x = if TURNED_INPUT[B] { full_map(from[B], &MAPS[HALF].rotate) } else { from[B] };
         let s = if HALF == 0 { I::aes(x) } else { I::aes_inverse(x) };
@@ -316,7 +316,7 @@ unsafe fn s_box<I: Instructions, const HALF: usize, const B: usize>(
 /// As for [`transform`].
 #[inline(always)]
 unsafe fn rotation<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
-    // SAFETY: the contract is passed on.
+    // SAFETY: the caller guarantees the requirements.
     unsafe {
         for i in 0..4 {
             let nibbles = x[i].split();
@@ -334,7 +334,7 @@ unsafe fn rotation<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
 /// As for [`transform`].
 #[inline(always)]
 unsafe fn back<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
-    // SAFETY: the contract is passed on.
+    // SAFETY: the caller guarantees the requirements.
     unsafe {
         for i in 0..4 {
             x[i] ^= look_up(x[4 + i].split(), &tables.back[i]);
@@ -347,7 +347,7 @@ unsafe fn back<V: Bytes>(mut x: Half<V>, tables: &HalfTables) -> Half<V> {
 /// As for [`transform`].
 #[inline(always)]
 unsafe fn look_up<V: Bytes>([low, high]: [V; 2], pair: &Pair) -> V {
-    // SAFETY: the contract is passed on.
+    // SAFETY: the caller guarantees the requirements.
     unsafe { low.look_up(V::lanes(&pair[0])) ^ high.look_up(V::lanes(&pair[1])) }
 }
 
@@ -355,7 +355,7 @@ unsafe fn look_up<V: Bytes>([low, high]: [V; 2], pair: &Pair) -> V {
 /// As for [`transform`].
 #[inline(always)]
 unsafe fn map<V: Bytes>(x: V, low: &Images, high: &Table) -> V {
-    // SAFETY: the contract is passed on.
+    // SAFETY: the caller guarantees the requirements.
     unsafe { x.map(V::lanes(low), V::table(high)) }
 }
 
@@ -363,7 +363,7 @@ unsafe fn map<V: Bytes>(x: V, low: &Images, high: &Table) -> V {
 /// As for [`transform`].
 #[inline(always)]
 unsafe fn full_map<V: Bytes>(x: V, tables: &Map) -> V {
-    // SAFETY: the contract is passed on.
+    // SAFETY: the caller guarantees the requirements.
     unsafe { x.map(V::table(&tables.low), V::table(&tables.high)) }
 }
 
@@ -377,7 +377,7 @@ const SHIFT_ROWS_BACK: [u8; 16] = [0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 
 /// As for [`transform`].
 #[inline(always)]
 unsafe fn reorder<V: Bytes>(x: V, order: &[u8; 16]) -> V {
-    // SAFETY: the contract is passed on.
+    // SAFETY: the caller guarantees the requirements.
     unsafe { V::lanes(order).look_up(x) }
 }
 

@@ -1,10 +1,10 @@
-//! The position of the key when state bytes are stored in another basis and with a constant offset.
+//! The effect of the keys if state bytes are stored in another basis and with a constant offset.
 //!
-//! The kernels store each half of the state as `B(half + offset)`. B is a linear map of bytes that
-//! lets the S-boxes invert without a map before them. The offset is chosen so that the half already
-//! contains the round key when it enters S, so no step has to add a round key. The change of the
-//! offset from round to round is added where a constant is added anyway, or where it is free (a
-//! third operand, or a table entry). FL and its inverse act on the offset as they act on the half.
+//! The kernels store each half of the state as `B(half + offset)`. B is a linear map of bytes after which the S-boxes
+//! need no further map before the inversion. The offset is chosen so that the half already includes the round key at
+//! the input of S, so that no step has to add a round key. The change of the offset from round to round is included
+//! where a constant is added anyway, or where it costs nothing (a third operand, or a table entry). FL and its
+//! inverse have the same effect on the offset as on the half.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -12,12 +12,12 @@ use super::function::{TURNED_INPUT, TURNS, diffuse, each_byte, fl_inverse};
 use super::linear::Linear;
 use super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
 
-/// The constants of the S-boxes in one half's rounds, in the plain basis.
+/// The constants of the S-boxes in the rounds of one half, in the plain basis.
 #[derive(Clone, Copy)]
 pub(super) struct Constants {
-    /// The constant that S-boxes s1 to s3 add to their input; s4 adds it after its rotation.
+    /// The constant that S-boxes s1 to s3 add to their input; s4 adds the constant after its rotation.
     pub(super) input: u8,
-    /// The constant that s1 adds to its result; the others rotate it.
+    /// The constant that s1 adds to its result; the other S-boxes rotate it.
     pub(super) output: u8,
 }
 
@@ -40,19 +40,18 @@ impl Constants {
 pub(super) struct Offsets {
     /// Added to the left half of a block before the first round.
     pub(super) first: u64,
-    /// Added to the half that a round changes, along with P(S(other half)), where S adds no
-    /// constants.
+    /// Added to the half that a round changes, together with P(S(other half)), where S does not add constants.
     pub(super) rounds: [u64; MAX_ROUNDS],
     /// Added to the left half of the result after the last round.
     pub(super) last: u64,
 }
 
 impl Offsets {
-    /// `constants` are first those of the rounds that the left half enters, then those of the
-    /// rounds that the right half enters.
+    /// `constants` contains first those of the rounds whose input is the left half, then those of the rounds whose
+    /// input is the right half.
     pub(super) fn new(schedule: &Schedule, constants: [Constants; 2]) -> Self {
         let count = schedule.rounds;
-        // The offset that a half has when it enters a round.
+        // The offset that a half must have at the input of a round.
         let needed = |round: usize| schedule.k[round] ^ constants[round % 2].inputs();
         let [mut left, mut right] = [needed(0), schedule.kw[1]];
         let first = schedule.kw[0] ^ left;
@@ -62,7 +61,7 @@ impl Offsets {
             let at_layer = (round + 1) % SEGMENT == 0 && round + 1 < count;
             let next = match round + 1 {
                 end if end == count => schedule.kw[3],
-                // Chosen so that FL turns it into the offset needed next.
+                // Chosen so that FL turns it into the offset that is needed next.
                 next if at_layer => fl_inverse(needed(next), schedule.ke[2 * layer - 2]),
                 next => needed(next),
             };

@@ -4,18 +4,18 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::function::f;
 
-/// Rounds with 192- and 256-bit keys; 128-bit keys use 18.
+/// Number of rounds for 192- and 256-bit keys; 128-bit keys use 18.
 pub(super) const MAX_ROUNDS: usize = 24;
 
-/// Rounds from one FL layer to the next.
+/// Number of rounds between two FL layers.
 pub(super) const SEGMENT: usize = 6;
 
 /// Subkeys in the order of use for one direction.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(super) struct Schedule {
-    /// Whitening: left and right half, first before the first round, then after the last.
+    /// Whitening of the left and the right half: first before the first round, then after the last.
     pub(super) kw: [u64; 4],
-    /// Round keys; the first [`Self::rounds`] are in use.
+    /// Round keys; only the first [`Self::rounds`] are used.
     pub(super) k: [u64; MAX_ROUNDS],
     /// Keys of FL and its inverse, layer by layer.
     pub(super) ke: [u64; 2 * (MAX_ROUNDS / SEGMENT - 1)],
@@ -103,7 +103,7 @@ fn two_rounds(x: u128, sigma: usize) -> u128 {
     u128::from(left) << 64 | u128::from(right)
 }
 
-/// The halves of a key rotated left.
+/// The two halves of a key that is rotated left.
 fn halves((key, bits): (u128, u32)) -> [u64; 2] {
     let key = key.rotate_left(bits);
     [(key >> 64) as u64, key as u64]

@@ -1,7 +1,7 @@
 //! Camellia in portable Rust, with S and P merged into eight tables of 64-bit words.
 //!
-//! Not constant time: the table lookups depend on secrets, so cache timing can leak them. The
-//! vector kernels have no such lookups.
+//! Not constant time: the table look-ups depend on secrets, which cache timing can therefore leak. The vector kernels
+//! do not use such look-ups.
 
 use zeroize::ZeroizeOnDrop;
 
@@ -9,7 +9,7 @@ use super::function::{TURNED_INPUT, TURNS, diffuse, fl, fl_inverse, s1};
 use super::schedule::{SEGMENT, Schedule};
 use crate::kernel::{BLOCK, Block, BlockKernel};
 
-/// P applied to each byte's S-box; the table of the most significant byte comes first.
+/// P applied to the S-box of each byte; the first table is for the most significant byte.
 static SP: [[u64; 256]; 8] = tables();
 
 const fn tables() -> [[u64; 256]; 8] {
@@ -29,10 +29,10 @@ const fn tables() -> [[u64; 256]; 8] {
     tables
 }
 
-/// Blocks processed together, so that their lookups overlap.
+/// Number of blocks processed together, so that their look-ups overlap.
 const TOGETHER: usize = 2;
 
-/// Camellia keyed for the portable kernel.
+/// Camellia with a key, for the portable kernel.
 #[derive(ZeroizeOnDrop)]
 pub(super) struct Soft {
     encryption: Schedule,
@@ -40,7 +40,7 @@ pub(super) struct Soft {
 }
 
 impl Soft {
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(key: &[u8]) -> Self {
         Self { encryption: Schedule::encryption(key), decryption: Schedule::decryption(key) }
     }

@@ -7,40 +7,40 @@ use crate::isa::Isa;
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::{Sequence, Tweaks};
 
-/// Masks that a kernel derives from one, 512 bytes in total: the usual data unit.
+/// Number of masks that a kernel derives from one: for 512 bytes, the usual data unit.
 pub(super) const CHUNK: usize = 32;
 
-/// Maximum number of blocks that a kernel transforms in one call.
+/// Maximum number of blocks that a kernel processes in one call.
 const MAX_BLOCKS: usize = 64;
 
-/// Camellia on an instruction set.
+/// Camellia for one instruction set.
 ///
 /// # Safety
-/// The caller of an unsafe function must have the instruction set enabled.
+/// The instruction set must be enabled in the caller of an unsafe function.
 pub(super) trait Kernel: Isa {
     /// Name of the kernel, as stored in records.
     const NAME: &'static str;
 
-    /// Number of blocks that it transforms in one call: [`CHUNK`] or [`MAX_BLOCKS`].
+    /// Number of blocks that it processes in one call: [`CHUNK`] or [`MAX_BLOCKS`].
     const BLOCKS: usize;
 
-    /// The expanded key of one direction.
+    /// The expanded key for one direction.
     type Keys: ZeroizeOnDrop + Send + Sync;
 
     fn keys(schedule: &Schedule) -> Self::Keys;
 
-    /// Transforms [`Self::BLOCKS`] blocks, adding the masks before and after. `from` and `masks` must be readable and `to`
-    /// writable for that many blocks; `from` and `to` may be equal.
+    /// Encrypts or decrypts [`Self::BLOCKS`] blocks, and adds the masks before and after. `from` and `masks` must be
+    /// readable and `to` writable for that many blocks; `from` and `to` may be equal.
     unsafe fn transform(keys: &Self::Keys, from: *const u8, masks: *const u8, to: *mut u8);
 
     /// Multiplies `first` by 1, x ... x^31.
     unsafe fn masks(first: u128, masks: &mut [Block; CHUNK]);
 }
 
-/// [`Kernel::transform`] in a separate function.
+/// Calls [`Kernel::transform`] in a separate function.
 ///
 /// # Safety
-/// As there, of the memory.
+/// The memory requirements of [`Kernel::transform`].
 unsafe fn transform<K: Kernel>(
     kernel: K,
     keys: &K::Keys,
@@ -50,19 +50,19 @@ unsafe fn transform<K: Kernel>(
 ) {
     kernel.run(
         #[inline(always)]
-        // SAFETY: the instruction set is enabled; the memory is the caller's promise.
+        // SAFETY: the instruction set is enabled; the caller guarantees the memory.
         move || unsafe { K::transform(keys, from, masks.0.as_ptr().cast(), to) },
     );
 }
 
-/// Blocks on the stack, aligned for the widest vectors.
+/// Blocks on the stack, aligned for the widest vector.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct Blocks([Block; MAX_BLOCKS]);
 
 static NO_MASKS: Blocks = Blocks([[0; BLOCK]; MAX_BLOCKS]);
 
-/// Transforms any number of blocks in place, without a mode.
+/// Encrypts or decrypts any number of blocks in place, without a mode.
 pub(super) fn bare<K: Kernel>(kernel: K, keys: &K::Keys, blocks: &mut [Block]) {
     for part in blocks.chunks_mut(K::BLOCKS) {
         part_of_batch(kernel, keys, Buffer::in_place(part.as_flattened_mut()), &NO_MASKS);
@@ -74,32 +74,32 @@ fn part_of_batch<K: Kernel>(kernel: K, keys: &K::Keys, mut buffer: Buffer<'_>, m
     let len = buffer.len();
     if len == K::BLOCKS * BLOCK {
         let (from, to) = buffer.pointers();
-        // SAFETY: the buffer has the required length, and the masks have at least that.
+        // SAFETY: the buffer has the required length, and the masks are at least as long.
         unsafe { transform(kernel, keys, from, masks, to) };
         return;
     }
     let mut blocks = Blocks([[0; BLOCK]; MAX_BLOCKS]);
     blocks.0.as_flattened_mut()[..len].copy_from_slice(buffer.src());
     let memory = blocks.0.as_mut_ptr().cast::<u8>();
-    // SAFETY: both arrays hold the largest number of blocks that a kernel accepts.
+    // SAFETY: both arrays have the maximum number of blocks of a kernel.
     unsafe { transform(kernel, keys, memory, masks, memory) };
     buffer.dst().copy_from_slice(&blocks.0.as_flattened()[..len]);
 }
 
-/// Camellia keyed for one instruction set, for modes in general.
+/// Camellia with a key, for one instruction set and for modes that are not fused with it.
 pub(super) struct WideBlocks<K: Kernel> {
     kernel: K,
     keys: Box<BlockKeys<K>>,
 }
 
-/// Boxed, because the keys are large and moving them must not leave copies behind.
+/// Boxed, because the keys are large, and moving them would leave copies behind.
 struct BlockKeys<K: Kernel> {
     encryption: K::Keys,
     decryption: K::Keys,
 }
 
 impl<K: Kernel> WideBlocks<K> {
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(kernel: K, key: &[u8]) -> Self {
         let encryption = K::keys(&Schedule::encryption(key));
         let decryption = K::keys(&Schedule::decryption(key));
@@ -129,13 +129,13 @@ impl<K: Kernel> BlockKernel<BLOCK> for WideBlocks<K> {
     }
 }
 
-/// Camellia-XTS keyed for one instruction set.
+/// Camellia-XTS with a key, for one instruction set.
 pub(super) struct WideXts<K: Kernel> {
     kernel: K,
     keys: Box<XtsKeys<K>>,
 }
 
-/// Boxed, because the keys are large and moving them must not leave copies behind.
+/// Boxed, because the keys are large, and moving them would leave copies behind.
 struct XtsKeys<K: Kernel> {
     encryption: K::Keys,
     decryption: K::Keys,
@@ -143,7 +143,7 @@ struct XtsKeys<K: Kernel> {
 }
 
 impl<K: Kernel> WideXts<K> {
-    /// Expands two keys of 16, 24 or 32 bytes.
+    /// Expands two 16-, 24- or 32-byte keys.
     pub(super) fn new(kernel: K, data_key: &[u8], tweak_key: &[u8]) -> Self {
         let keys = Box::new(XtsKeys {
             encryption: K::keys(&Schedule::encryption(data_key)),
@@ -158,7 +158,7 @@ impl<K: Kernel> WideXts<K> {
         let encipher = |tweaks: &mut Tweaks, count: usize| {
             for part in tweaks.0.chunks_exact_mut(K::BLOCKS).take(count.div_ceil(K::BLOCKS)) {
                 let memory = part.as_mut_ptr().cast::<u8>();
-                // SAFETY: a part has as many blocks as the kernel accepts.
+                // SAFETY: a part has as many blocks as the kernel processes.
                 unsafe { transform(self.kernel, &self.keys.tweak, memory, &NO_MASKS, memory) };
             }
         };

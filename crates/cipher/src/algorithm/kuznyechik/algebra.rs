@@ -26,9 +26,8 @@ pub(super) const PI: [u8; 256] = [
 /// The inverse of [`PI`].
 pub(super) const PI_INVERSE: [u8; 256] = inverse(&PI);
 
-/// Coefficients of the recurrence `s[n + 16] = sum of TAPS[i] s[n + i]`: those of the function l
-/// (RFC 7801, 4.1.2), from a_0 to a_15. Apart from the first, they are a palindrome, so the
-/// recurrence also runs backwards.
+/// Coefficients of the recurrence `s[n + 16] = sum of TAPS[i] s[n + i]`: those of the function l (RFC 7801, 4.1.2),
+/// from a_0 to a_15. Except for the first, they form a palindrome, so the recurrence also works backwards.
 pub(super) const TAPS: [u8; BLOCK] =
     [1, 148, 32, 133, 16, 194, 192, 1, 251, 1, 192, 194, 16, 133, 32, 148];
 
@@ -56,7 +55,7 @@ pub(super) const fn mul(a: u8, b: u8) -> u8 {
 
 /// The linear transformation L (RFC 7801, 4.2).
 pub(super) fn l(block: &Block) -> Block {
-    // a_0, the first element of the sequence, is the last byte of the string.
+    // a_0, the first element of the sequence, is the last byte of the block.
     let mut reversed = *block;
     reversed.reverse();
     let mut result = recurrence(&reversed);
@@ -64,7 +63,7 @@ pub(super) fn l(block: &Block) -> Block {
     result
 }
 
-/// The inverse of [`l`]: the same recurrence from the other end.
+/// The inverse of [`l`]: the same recurrence, started at the other end.
 pub(super) fn l_inverse(block: &Block) -> Block {
     recurrence(block)
 }

@@ -1,4 +1,4 @@
-//! The nibble kernel on ARM's 128-bit vectors: 16 blocks per batch.
+//! The nibble kernel with ARM's 128-bit vectors: 16 blocks per batch.
 
 use super::keys::{Keys, RoundKeys};
 use super::nibble;
@@ -28,7 +28,7 @@ impl Kernel for Neon {
         unsafe { nibble::transform::<V128, ENCRYPT>(keys, masks, src, dst) }
     }
 
-    // Integer instructions, of which the kernel itself has hardly any.
+    // Uses integer instructions, which the kernel itself hardly uses.
     #[inline(always)]
     unsafe fn fill(first: u128, masks: &mut [u128]) {
         let mut next = first;

@@ -1,4 +1,4 @@
-//! Round keys in the form that the recurrence adds.
+//! Round keys in the form in which they are added in the recurrence.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -6,13 +6,13 @@ use super::algebra::{TAPS, l_inverse, mul};
 use super::schedule::{ROUND_KEYS, Schedule};
 use crate::kernel::{BLOCK, Block};
 
-/// Rounds with both S and L.
+/// Number of rounds that use both S and L.
 pub(super) const ROUNDS: usize = ROUND_KEYS - 1;
 
-/// A linear map of bytes by the images of its bits, lowest first.
+/// A linear map of bytes, given by the images of the bits, starting with the lowest.
 pub(super) type Linear = [u8; 8];
 
-/// The image of a byte, without a table look-up, because key bytes pass through here.
+/// The image of a byte, without a table look-up, because this is also applied to key bytes.
 pub(super) fn apply(map: &Linear, byte: u8) -> u8 {
     let term = |(bit, image): (usize, &u8)| image & (byte >> bit & 1).wrapping_neg();
     map.iter().enumerate().map(term).fold(0, |sum, term| sum ^ term)
@@ -23,7 +23,7 @@ pub(super) fn apply(map: &Linear, byte: u8) -> u8 {
 pub(super) struct RoundKeys {
     /// The byte that each step of each round adds, repeated four times.
     pub(super) steps: [[u32; BLOCK]; ROUNDS],
-    /// K_1, which is added to the plaintext: first in encryption, last in decryption.
+    /// K_1, which is added to the plaintext: at the start of encryption, and at the end of decryption.
     pub(super) plain: Block,
 }
 
@@ -42,11 +42,11 @@ impl Keys {
         let empty = || RoundKeys { steps: [[0; BLOCK]; ROUNDS], plain: schedule.keys[0] };
         let mut keys = Self { encrypt: empty(), decrypt: empty() };
         for round in 0..ROUNDS {
-            // Encryption first computes the last byte of the block, a_0 in the standard.
+            // Encryption computes the last byte of the block first, which is a_0 in the standard.
             let mut key = schedule.keys[1 + round];
             key.reverse();
             keys.encrypt.steps[round] = steps(&key, encrypt);
-            // Decryption adds a key before inverse L; this is the equivalent key after it.
+            // Decryption adds a key before inverse L; this is the equivalent key after inverse L.
             let key = l_inverse(&schedule.keys[ROUNDS - round]);
             keys.decrypt.steps[round] = steps(&key, decrypt);
         }
@@ -54,8 +54,8 @@ impl Keys {
     }
 }
 
-/// The values that the steps of a recurrence must add so that in the end each element `n` has
-/// gained `key[n]`: `key[n]` plus the effect of earlier elements' gains on step `n`.
+/// The values that the steps of a recurrence must add so that in the end `key[n]` has been added to each element `n`:
+/// `key[n]` plus the effect that the additions to earlier elements have on step `n`.
 fn steps(key: &Block, representation: &Linear) -> [u32; BLOCK] {
     std::array::from_fn(|n| {
         let fed_back = |(j, &gain): (usize, &u8)| mul(TAPS[BLOCK + j - n], gain);

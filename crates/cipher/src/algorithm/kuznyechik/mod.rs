@@ -1,4 +1,4 @@
-//! Kuznyechik (GOST R 34.12-2015, RFC 7801): look-up tables, and slices of bytes in AVX2, AVX-512 and ARM's vectors.
+//! Kuznyechik (GOST R 34.12-2015, RFC 7801): look-up tables, and byte slices in AVX2, AVX-512 and ARM vectors.
 
 mod algebra;
 #[cfg(target_arch = "aarch64")]

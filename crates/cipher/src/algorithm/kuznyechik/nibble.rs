@@ -1,4 +1,4 @@
-//! The kernel with nibble look-ups over any vector of bytes: 16 blocks for each lane.
+//! The kernel with nibble look-ups, for any vector of bytes: 16 blocks per lane.
 
 use super::keys::{Keys, ROUNDS, RoundKeys};
 use super::pi::{
@@ -25,7 +25,7 @@ pub(super) unsafe fn transform<V: Bytes, const ENCRYPT: bool>(
     src: *const u8,
     dst: *mut u8,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if ENCRYPT {
             encrypt::<V>(keys, masks, src, dst);
@@ -35,15 +35,15 @@ pub(super) unsafe fn transform<V: Bytes, const ENCRYPT: bool>(
     }
 }
 
-/// One slice for each byte of a block, or 32 elements of the recurrence. Both exceed the number of registers,
-/// so the sequence is in memory and instructions read it as an operand.
+/// 32 elements of the recurrence, of which the first 16 are the slices of the blocks' bytes. There are more of them
+/// than registers, so they are stored in memory, and instructions use them as memory operands.
 type Sequence<V> = [V; 2 * BLOCK];
 
 /// # Safety
 /// As for [`transform`].
 #[inline(always)]
 unsafe fn encrypt<V: Bytes>(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let plain = load::<V>(masks, src, &keys.plain);
         let mut s: Sequence<V> = [V::splat(0); 2 * BLOCK];
@@ -68,7 +68,7 @@ unsafe fn encrypt<V: Bytes>(keys: &RoundKeys, masks: &[u128], src: *const u8, ds
 /// As for [`transform`].
 #[inline(always)]
 unsafe fn decrypt<V: Bytes>(keys: &RoundKeys, masks: &[u128], src: *const u8, dst: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let cipher = load::<V>(masks, src, &[0; BLOCK]);
         let mut s: Sequence<V> = [V::splat(0); 2 * BLOCK];
@@ -88,8 +88,8 @@ unsafe fn decrypt<V: Bytes>(keys: &RoundKeys, masks: &[u128], src: *const u8, ds
     }
 }
 
-/// Computes the sixteen elements after the first sixteen. The last two stay in registers, because
-/// otherwise each step would wait for them to pass through memory.
+/// Computes the sixteen elements after the first sixteen. The last two elements are kept in registers, because
+/// otherwise each step would wait until they have been stored in memory and loaded again.
 ///
 /// # Safety
 /// As for [`Bytes`].
@@ -102,7 +102,7 @@ unsafe fn recurrence<V: Bytes>(
     let (mut s14, mut s15) = (s[BLOCK - 2], s[BLOCK - 1]);
     for (n, &key) in steps.iter().enumerate() {
         let s: &mut [V; BLOCK + 1] = (&mut s[n..=n + BLOCK]).try_into().expect("17 elements");
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let times = |factor: usize, x: V| look_up(&products[factor], x);
             let ones = s[0].xor3(s[7] ^ s[9], V::splat(key));
@@ -117,13 +117,13 @@ unsafe fn recurrence<V: Bytes>(
     }
 }
 
-/// Pi, in the representation used for encryption.
+/// Pi, in the representation for encryption.
 ///
 /// # Safety
 /// As for [`Bytes`].
 #[inline(always)]
 unsafe fn substitute<V: Bytes>(tables: &Forward, x: V) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let [r, l] = x.split();
         let d = shuffle(&tables.left, l).add_saturating(shuffle(&tables.right_inverse, r));
@@ -135,13 +135,13 @@ unsafe fn substitute<V: Bytes>(tables: &Forward, x: V) -> V {
     }
 }
 
-/// Inverse Pi, in the representation used for decryption.
+/// Inverse Pi, in the representation for decryption.
 ///
 /// # Safety
 /// As for [`Bytes`].
 #[inline(always)]
 unsafe fn substitute_inverse<V: Bytes>(tables: &Backward, x: V) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let [s, m] = x.split();
         let right = shuffle(&tables.right, s);
@@ -152,13 +152,13 @@ unsafe fn substitute_inverse<V: Bytes>(tables: &Backward, x: V) -> V {
     }
 }
 
-/// Reduces sums below 30 modulo 15; sums from 0x90 on stay above 0x80.
+/// Reduces sums below 30 modulo 15; sums from 0x90 on remain above 0x80.
 ///
 /// # Safety
 /// As for [`Bytes`].
 #[inline(always)]
 unsafe fn reduce<V: Bytes>(x: V) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { x.min(x.sub_bytes(V::splat_byte(15))) }
 }
 
@@ -166,7 +166,7 @@ unsafe fn reduce<V: Bytes>(x: V) -> V {
 /// As for [`Bytes`].
 #[inline(always)]
 unsafe fn change<V: Bytes>(change: &Change, x: V) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { look_up(&change.0, x) }
 }
 
@@ -176,7 +176,7 @@ unsafe fn change<V: Bytes>(change: &Change, x: V) -> V {
 /// As for [`Bytes`].
 #[inline(always)]
 unsafe fn look_up<V: Bytes>(tables: &[Table; 2], x: V) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { x.map(V::table(&tables[0]), V::table(&tables[1])) }
 }
 
@@ -184,6 +184,6 @@ unsafe fn look_up<V: Bytes>(tables: &[Table; 2], x: V) -> V {
 /// As for [`Bytes`].
 #[inline(always)]
 unsafe fn shuffle<V: Bytes>(table: &Table, x: V) -> V {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { x.look_up(V::table(table)) }
 }

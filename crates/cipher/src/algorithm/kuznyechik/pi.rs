@@ -1,4 +1,4 @@
-//! Pi by 4-bit look-ups: the decomposition of Biryukov, Perrin and Udovenko, in logarithms.
+//! Pi as 4-bit look-ups: the decomposition by Biryukov, Perrin and Udovenko, in logarithms.
 //!
 //! "Reverse-Engineering the S-Box of Streebog, Kuznyechik and STRIBOBr1" (EUROCRYPT 2016) finds linear
 //! maps alpha and omega and 4-bit functions such that, with (l, r) the nibbles of alpha(x) and products
@@ -9,15 +9,15 @@
 //! Pi(x) = omega(m, sigma(r phi(m)))
 //! ```
 //!
-//! Products become sums of logarithms modulo 15. Encryption represents a state byte as alpha(x)
-//! throughout, and decryption as the inverse of omega, so the tables absorb both linear maps.
-//! Look-ups return zero for indices with the top bit set; the cases of zero use such indices.
+//! Products become sums of logarithms modulo 15. A state byte is represented as alpha(x) throughout encryption, and
+//! as the inverse of omega throughout decryption, so the tables absorb both linear maps. Look-ups return zero for
+//! indices with the top bit set, and cases in which a value is zero use such indices.
 
 use super::algebra::{inverse, mul};
 use super::keys::Linear;
 use crate::vector::Table;
 
-/// The rows of alpha; the first is for the top bit of the result.
+/// The rows of alpha, starting with the row for the top bit of the result.
 const ALPHA: [u8; 8] = [0x08, 0x41, 0x43, 0xef, 0x8a, 0x44, 0x1a, 0x20];
 /// Rows of omega, likewise.
 const OMEGA: [u8; 8] = [0x0a, 0x04, 0x20, 0x9a, 0x08, 0x44, 0x82, 0x01];
@@ -37,7 +37,7 @@ const ALPHA_INVERSE: [u8; 256] = inverse(&ALPHA_MAP);
 const OMEGA_INVERSE: [u8; 256] = inverse(&OMEGA_MAP);
 const IDENTITY_MAP: [u8; 256] = tabulate(&[128, 64, 32, 16, 8, 4, 2, 1]);
 
-/// A change of representation as nibble tables, low nibble first.
+/// A change of representation as two nibble tables, the table for the low nibble first.
 pub(super) struct Change(pub(super) [Table; 2]);
 
 /// The representation of a state byte in encryption.
@@ -49,32 +49,32 @@ pub(super) const DECRYPT_LINEAR: Linear = images(&OMEGA_INVERSE);
 pub(super) static ENCRYPT_IN: Change = Change(halves(&ALPHA_MAP));
 /// From the representation of encryption.
 pub(super) static ENCRYPT_OUT: Change = Change(halves(&ALPHA_INVERSE));
-/// Into the representation of decryption; no table is needed to leave it.
+/// The conversion into the representation for decryption; no table is needed for the conversion back.
 pub(super) static DECRYPT_IN: Change = Change(halves(&OMEGA_INVERSE));
 
 /// The factors of a step of the recurrence, in the order in which kernels use them.
 pub(super) const FACTORS: [u8; 6] = [133, 16, 32, 194, 192, 251];
 
-/// Multiplication by the factors as encryption represents bytes.
+/// Multiplication by the factors in the representation for encryption.
 pub(super) static ENCRYPT_PRODUCTS: [[Table; 2]; 6] = products(&ALPHA_MAP, &ALPHA_INVERSE);
-/// Multiplication by the factors as decryption represents bytes.
+/// Multiplication by the factors in the representation for decryption.
 pub(super) static DECRYPT_PRODUCTS: [[Table; 2]; 6] = products(&OMEGA_INVERSE, &OMEGA_MAP);
 
 /// Tables of Pi on alpha(x), to alpha(Pi(x)).
 pub(super) struct Forward {
-    /// log l; saturates sums if l is zero.
+    /// log l. If l is zero, it makes sums saturate.
     pub(super) left: Table,
-    /// -log r in 1..16; lifts sums to 0x90 and more if r is zero.
+    /// -log r in 1..16. If r is zero, it raises sums to at least 0x90.
     pub(super) right_inverse: Table,
-    /// By t = log l - log r: the part of the result due to m, relative to that of l = 0.
+    /// Indexed by t = log l - log r: the part of the result that depends on m, relative to that for l = 0.
     pub(super) left_part: Table,
-    /// By t: log phi(m), relative to that of l = 0.
+    /// Indexed by t: log phi(m), relative to that for l = 0.
     pub(super) left_log: Table,
-    /// log r plus the log phi(m) of l = 0; reduces to 15 if r is zero.
+    /// log r plus log phi(m) for l = 0. If r is zero, the sum reduces to 15.
     pub(super) right: Table,
-    /// By the log of r phi(m): the rest of the result for l = 0; at 15, Pi's for l = r = 0.
+    /// Indexed by the log of r phi(m): the rest of the result for l = 0. At 15: that of Pi for l = r = 0.
     pub(super) right_part: Table,
-    /// By log l + 1: the part of the result due to m if r is zero, relative to that of l = 0.
+    /// Indexed by log l + 1: the part of the result that depends on m if r is zero, relative to that for l = 0.
     pub(super) left_alone: Table,
 }
 
@@ -110,25 +110,25 @@ pub(super) static FORWARD: Forward = {
     f
 };
 
-/// Tables of inverse Pi on the inverse of omega (y); (m, s) are the nibbles.
+/// Tables of inverse Pi for the inverse of omega (y), whose nibbles are (m, s).
 pub(super) struct Backward {
-    /// log of r phi(m) plus 0x40, from s; zero if r is zero.
+    /// The log of r phi(m) plus 0x40, indexed by s; zero if r is zero.
     pub(super) right: Table,
     /// -log phi(m) minus 0x40, modulo 15 and 256.
     pub(super) left_inverse: Table,
-    /// By log r: the part of the result due to r.
+    /// Indexed by log r: the part of the result that depends on r.
     pub(super) right_part: Table,
-    /// log (l / r) if r is not zero; saturates sums if l is zero.
+    /// log (l / r) if r is not zero. If l is zero, it makes sums saturate.
     pub(super) left: Table,
-    /// By log l: the part of the result due to l.
+    /// Indexed by log l: the part of the result that depends on l.
     pub(super) left_part: Table,
-    /// By m: the result if r is zero.
+    /// Indexed by m: the result if r is zero.
     pub(super) left_alone: Table,
 }
 
-/// [`Backward`] for all rounds but the last, to the inverse of omega.
+/// [`Backward`] for all rounds except the last, with results as the inverse of omega.
 pub(super) static BACKWARD: Backward = backward(&OMEGA_INVERSE);
-/// [`Backward`] for the last round, to plain bytes.
+/// [`Backward`] for the last round, with results as plain bytes.
 pub(super) static BACKWARD_LAST: Backward = backward(&IDENTITY_MAP);
 
 const EMPTY: Table = Table::new([0; 16]);
@@ -161,7 +161,7 @@ const fn backward(representation: &[u8; 256]) -> Backward {
     b
 }
 
-/// alpha(omega(m, s)): encryption's representation of the decomposition's final nibbles.
+/// alpha(omega(m, s)): the representation for encryption of the decomposition's final nibbles.
 const fn forward(m: u8, s: u8) -> u8 {
     ALPHA_MAP[OMEGA_MAP[(m << 4 | s) as usize] as usize]
 }
@@ -193,7 +193,7 @@ const fn logarithms() -> [u8; 16] {
     logarithms
 }
 
-/// A matrix, given by rows, on every byte.
+/// Applies a matrix, given by its rows, to every byte.
 const fn tabulate(rows: &[u8; 8]) -> [u8; 256] {
     let mut map = [0; 256];
     let mut x = 0;
@@ -219,7 +219,7 @@ const fn images(map: &[u8; 256]) -> Linear {
     images
 }
 
-/// A linear map as the sum of two look-ups, by the low and the high nibble.
+/// A linear map as the sum of two look-ups: one for the low and one for the high nibble.
 const fn halves(map: &[u8; 256]) -> [Table; 2] {
     let mut halves = [EMPTY; 2];
     let mut nibble = 0;

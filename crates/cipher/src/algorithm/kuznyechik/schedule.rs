@@ -5,11 +5,11 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::algebra::{PI, l};
 use crate::kernel::{BLOCK, Block};
 
-/// Round keys: nine rounds and one more.
+/// Number of round keys: one per round for nine rounds, and one more.
 pub(super) const ROUND_KEYS: usize = 10;
 
-/// The round keys K_1 to K_10. Their computation looks up bytes in Pi, as the portable kernel does,
-/// so cache timing can leak key bytes.
+/// The round keys K_1 to K_10. Like the portable kernel, their computation uses bytes as indices into Pi, so cache
+/// timing can leak key bytes.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Schedule {
     pub(super) keys: [Block; ROUND_KEYS],

@@ -1,15 +1,15 @@
-//! Blocks as slices: slice `i` holds byte `i` of each block.
+//! Blocks as slices: slice `i` contains byte `i` of each block.
 
 use crate::kernel::{BLOCK, Block};
 use crate::vector::{Vector, transpose_bytes};
 
-/// Loads the slices of a batch and adds masks and a key.
+/// Loads the slices of a batch, and adds masks and a key.
 ///
 /// # Safety
-/// As for [`Vector`]; `src` and `masks` must have a batch.
+/// As for [`Vector`]; `src` and `masks` must be valid for a batch.
 #[inline(always)]
 pub(super) unsafe fn load<V: Vector>(masks: &[u128], src: *const u8, key: &Block) -> [V; BLOCK] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let mut x = [V::lanes(key); BLOCK];
         for (i, x) in x.iter_mut().enumerate() {
@@ -23,7 +23,7 @@ pub(super) unsafe fn load<V: Vector>(masks: &[u128], src: *const u8, key: &Block
 /// The inverse of [`load`].
 ///
 /// # Safety
-/// As for [`Vector`]; `dst` and `masks` must have a batch.
+/// As for [`Vector`]; `dst` and `masks` must be valid for a batch.
 #[inline(always)]
 pub(super) unsafe fn store<V: Vector>(
     slices: [V; BLOCK],
@@ -31,7 +31,7 @@ pub(super) unsafe fn store<V: Vector>(
     dst: *mut u8,
     key: &Block,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let key = V::lanes(key);
         for (i, x) in transpose_bytes(slices).into_iter().enumerate() {

@@ -1,8 +1,7 @@
-//! The portable kernel: one table look-up for each byte of a round, with S and L merged.
+//! The portable kernel: one table look-up per byte and round, with S and L merged.
 //!
-//! **Not** constant time: the indices are secret, and the 64 KiB of tables per direction leak them
-//! through the caches. Other portable implementations do the same. The vector kernels look up in
-//! registers only.
+//! **Not** constant time: the indices are secret, and the tables (64 KiB per direction) leak them through the caches,
+//! as in other portable implementations. The vector kernels use only look-ups in registers.
 
 use std::sync::LazyLock;
 
@@ -12,19 +11,19 @@ use super::algebra::{PI, PI_INVERSE, l, l_inverse};
 use super::schedule::{ROUND_KEYS, Schedule};
 use crate::kernel::{BLOCK, Block, BlockKernel};
 
-/// Blocks processed together, so that their look-ups overlap.
+/// Number of blocks processed together, so that their look-ups overlap.
 const TOGETHER: usize = 2;
 
-/// A block as two words, the operands of XOR.
+/// A block as two words, for XOR.
 type Words = [u64; 2];
 
-/// For each position in a block and each byte value there, the result of the merged step.
+/// For each position in a block and each value of the byte there, the result of the merged step.
 type Table = [[Words; 256]; BLOCK];
 
 /// S, then L.
 static ENCRYPT: LazyLock<Box<Table>> = LazyLock::new(|| table(&PI, l));
 
-/// Inverse S, then inverse L: the merged step of decryption in its equivalent form.
+/// The merged step of decryption in its equivalent form: inverse S, then inverse L.
 static DECRYPT: LazyLock<Box<Table>> = LazyLock::new(|| table(&PI_INVERSE, l_inverse));
 
 fn table(substitution: &[u8; 256], linear: fn(&Block) -> Block) -> Box<Table> {
@@ -43,7 +42,7 @@ fn table(substitution: &[u8; 256], linear: fn(&Block) -> Block) -> Box<Table> {
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Soft {
     encrypt: [Words; ROUND_KEYS],
-    /// Keys in the order of decryption; all but the last have passed through inverse L.
+    /// Keys in the order of decryption; inverse L has been applied to all but the last.
     decrypt: [Words; ROUND_KEYS],
 }
 
@@ -100,8 +99,8 @@ fn encrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &m
     *blocks = state.map(to_block);
 }
 
-/// With u as the state before a substitution, u' = L^-1(S^-1(u)) + L^-1(K). Each round is then one
-/// look-up, as in encryption, with an inverse L at the start and an inverse S at the end.
+/// If u is the state before a substitution, the next one is u' = L^-1(S^-1(u)) + L^-1(K). Each round is then one
+/// look-up per byte, as in encryption, with inverse L at the start and inverse S at the end.
 #[inline(always)]
 fn decrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &mut [Block; N]) {
     let mut state: [Words; N] = std::array::from_fn(|i| {
@@ -119,7 +118,7 @@ fn decrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &m
     });
 }
 
-/// S and L, or their inverses, on a block.
+/// S and L, or their inverses, applied to a block.
 #[inline(always)]
 fn look_up(table: &Table, [low, high]: Words) -> Words {
     let mut sum = [0; 2];
@@ -135,7 +134,7 @@ fn xor(a: Words, b: Words) -> Words {
     [a[0] ^ b[0], a[1] ^ b[1]]
 }
 
-/// The block's halves, the first byte lowest.
+/// The halves of a block, with the first byte as the lowest.
 #[inline(always)]
 fn to_words(block: &Block) -> Words {
     let whole = u128::from_le_bytes(*block);

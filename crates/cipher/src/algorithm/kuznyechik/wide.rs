@@ -1,16 +1,16 @@
-//! Kuznyechik byte-sliced: a vector holds the same byte of many blocks.
+//! Kuznyechik byte-sliced: a vector contains the same byte of many blocks.
 //!
-//! L is therefore the standard's own recurrence: each of its 16 steps is an elementwise sum of
-//! products with constants. The taps are symmetric: s[n + 8 - k] and s[n + 8 + k] share a factor.
-//! Because 148 = 133 + 16 + 1, six multiplications make a step. Decryption runs the same steps from
-//! the other end. Round keys join the recurrence: the value that enters a step only has to be
-//! corrected for the keys that earlier steps have already added (see [`super::keys`]).
+//! L is therefore computed by the standard's own recurrence: each of its 16 steps is an elementwise sum of products
+//! with constants. The taps are symmetric: s[n + 8 - k] and s[n + 8 + k] have the same factor. Because 148 = 133 +
+//! 16 + 1, a step needs six multiplications. Decryption performs the same steps from the other end. Round keys are
+//! added in the recurrence: the value added in a step is corrected for the effect of the keys that were added in
+//! earlier steps (see [`super::keys`]).
 
 use super::keys::Keys;
 use super::xts::{Kernel, units};
 use crate::kernel::{Buffer, Run, UnitKernel, Visit, tell};
 
-/// Kuznyechik-XTS keyed for one instruction set.
+/// Kuznyechik-XTS with a key, for one instruction set.
 pub(super) struct KuznyechikXts<K> {
     kernel: K,
     data: Box<Keys>,
@@ -64,7 +64,7 @@ pub(super) mod tests {
     #[repr(C, align(64))]
     struct Masks([u128; 64]);
 
-    /// RFC 7801, 5.5 and 5.6, in every position of the slices.
+    /// Checks the examples of RFC 7801, 5.5 and 5.6, in every position of the slices.
     pub(in super::super) fn check<I: Kernel>(tier: Tier) {
         let Some(isa) = I::new(tier) else {
             eprintln!("SKIPPED: this CPU has no {}", I::NAME);
@@ -84,7 +84,7 @@ pub(super) mod tests {
             let mut blocks: Vec<Block> = vec![[7; BLOCK]; I::BLOCKS];
             blocks[place] = plain;
             let at = blocks.as_mut_ptr().cast::<u8>();
-            // SAFETY: `isa` proves the instruction set; there are enough blocks and aligned masks.
+            // SAFETY: `isa` proves that the instruction set is available; there are enough blocks and aligned masks.
             unsafe { transform::<I, true>(isa, &keys.encrypt, masks, at, at) };
             assert_eq!(blocks[place], cipher, "{}", I::NAME);
             let at = blocks.as_mut_ptr().cast::<u8>();

@@ -1,27 +1,27 @@
-//! XTS around a byte-sliced kernel, which always transforms a full batch of blocks.
+//! XTS around a byte-sliced kernel, which always processes a full batch of blocks.
 //!
-//! Blocks are gathered across unit borders until the kernel's slices are full, so 512-byte units
-//! fill them as well as long ones. Only the last batch of a run can leave slices partly empty.
+//! Blocks are collected across unit borders until the kernel's slices are full, so 512-byte units are as efficient as
+//! long ones. Only in the last batch of a run can the slices be partly empty.
 
 use super::keys::{Keys, RoundKeys};
 use crate::isa::Isa;
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 use crate::mode::xts::double;
 
-/// Largest batch of any kernel, and the number of data units whose tweaks are enciphered together.
+/// Maximum batch size of all kernels, and the number of data units whose tweaks are encrypted together.
 const MOST: usize = 64;
 
-/// Number of masks that a kernel computes at a time.
+/// Number of masks that a kernel computes together.
 pub(super) const GROUP: usize = 8;
 
 /// Blocks or masks, aligned for any vector.
 #[repr(C, align(64))]
 struct Aligned<T>([T; MOST]);
 
-/// Kuznyechik on an instruction set.
+/// Kuznyechik for one instruction set.
 ///
 /// # Safety
-/// The caller of an unsafe function must have the instruction set enabled.
+/// The instruction set must be enabled in the caller of an unsafe function.
 pub(super) trait Kernel: Isa {
     /// Name of the kernel, as stored in records.
     const NAME: &'static str;
@@ -32,9 +32,9 @@ pub(super) trait Kernel: Isa {
     /// Expands a 32-byte key.
     fn keys(key: &[u8]) -> Keys;
 
-    /// Transforms [`Self::BLOCKS`] blocks from `src` to `dst` and adds `masks` before and after.
-    /// `src` and `dst` must be valid for that many blocks, and equal or disjoint. `masks` must have
-    /// that many elements, aligned to 64 bytes for speed.
+    /// Encrypts or decrypts [`Self::BLOCKS`] blocks from `src` to `dst`, and adds `masks` before and after. `src` and
+    /// `dst` must be valid for that many blocks, and equal or disjoint. `masks` must have that many elements, and
+    /// should be aligned to 64 bytes for speed.
     unsafe fn transform<const ENCRYPT: bool>(
         keys: &RoundKeys,
         masks: &[u128],
@@ -42,15 +42,15 @@ pub(super) trait Kernel: Isa {
         dst: *mut u8,
     );
 
-    /// Fills `masks` with `first` times the powers of x from x^0 on. The length of `masks` must be
-    /// a nonzero multiple of [`GROUP`].
+    /// Fills `masks` with `first` times the powers of x, starting with x^0. The length of `masks` must be a nonzero
+    /// multiple of [`GROUP`].
     unsafe fn fill(first: u128, masks: &mut [u128]);
 }
 
-/// [`Kernel::transform`] in a separate function.
+/// Calls [`Kernel::transform`] in a separate function.
 ///
 /// # Safety
-/// As there, of the memory.
+/// The memory requirements of [`Kernel::transform`].
 pub(super) unsafe fn transform<K: Kernel, const ENCRYPT: bool>(
     kernel: K,
     keys: &RoundKeys,
@@ -60,7 +60,7 @@ pub(super) unsafe fn transform<K: Kernel, const ENCRYPT: bool>(
 ) {
     kernel.run(
         #[inline(always)]
-        // SAFETY: the instruction set is enabled; the memory is the caller's promise.
+        // SAFETY: the instruction set is enabled; the caller guarantees the memory.
         move || unsafe { K::transform::<ENCRYPT>(keys, masks, src, dst) },
     );
 }
@@ -68,7 +68,7 @@ pub(super) unsafe fn transform<K: Kernel, const ENCRYPT: bool>(
 /// Transforms the units of `buffer`.
 ///
 /// # Safety
-/// The caller must have the instruction set of `kernel` enabled.
+/// The instruction set of `kernel` must be enabled in the calling function.
 #[inline(always)]
 pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
     kernel: K,
@@ -93,7 +93,7 @@ pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
             number = number.wrapping_add(step);
         }
         let at = tweaks.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: the caller guarantees the instruction set; `MOST` blocks are enough.
+        // SAFETY: the caller guarantees the instruction set; there is space for `MOST` blocks.
         unsafe {
             let none = Aligned([0; MOST]);
             transform::<K, true>(kernel, &tweak.encrypt, &none.0[..K::BLOCKS], at, at);
@@ -103,13 +103,13 @@ pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
             let mut blocks = unit / BLOCK;
             while blocks > 0 {
                 let count = blocks.min(K::BLOCKS - filled);
-                // SAFETY: the instruction set is the caller's promise.
+                // SAFETY: the caller guarantees the instruction set.
                 mask = unsafe { fill::<K>(mask, &mut masks.0[filled..filled + count]) };
                 filled += count;
                 blocks -= count;
                 if filled == K::BLOCKS {
-                    // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid
-                    // for all blocks whose masks were filled in and are still unused.
+                    // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for all blocks
+                    // whose masks have been computed but not yet used.
                     unsafe {
                         transform::<K, ENCRYPT>(kernel, keys, &masks.0[..K::BLOCKS], src, dst);
                         src = src.add(K::BLOCKS * BLOCK);
@@ -124,8 +124,8 @@ pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
     if filled > 0 {
         let mut blocks: Aligned<Block> = Aligned([[0; BLOCK]; MOST]);
         let at = blocks.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: the caller guarantees the instruction set. `filled` blocks are left at `src` and
-        // `dst`; the kernel works on a copy of full size.
+        // SAFETY: the caller guarantees the instruction set. `filled` blocks remain at `src` and `dst`; the kernel
+        // processes a copy with the full batch size.
         unsafe {
             src.copy_to_nonoverlapping(at, filled * BLOCK);
             transform::<K, ENCRYPT>(kernel, keys, &masks.0[..K::BLOCKS], at, at);
@@ -134,8 +134,7 @@ pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
     }
 }
 
-/// Fills `masks`, which must not be empty, with `first` and its multiples by powers of x; returns
-/// the next mask.
+/// Fills `masks`, which must not be empty, with `first` times the powers of x; returns the next mask.
 ///
 /// # Safety
 /// As for [`units`].
@@ -144,7 +143,7 @@ unsafe fn fill<K: Kernel>(first: u128, masks: &mut [u128]) -> u128 {
     let mut next = first;
     let grouped = masks.len() / GROUP * GROUP;
     if grouped > 0 {
-        // SAFETY: the instruction set is the caller's promise.
+        // SAFETY: the caller guarantees the instruction set.
         unsafe { K::fill(first, &mut masks[..grouped]) };
         next = double(masks[grouped - 1]);
     }

@@ -1,4 +1,4 @@
-//! Serpent on ARM's 128-bit vectors: four blocks per group.
+//! Serpent with ARM's 128-bit vectors: four blocks per group.
 
 use std::arch::aarch64::*;
 
@@ -9,12 +9,12 @@ use crate::mode::xts::double;
 use crate::vector::{V128, Vector};
 
 impl Word for V128 {
-    /// A plain load, because broadcasting one word would also need a vector instruction.
+    /// Loaded as a whole, because broadcasting one word would also need a vector instruction.
     type Key = WideKey;
 
     #[inline(always)]
     fn add_key(self, key: &WideKey) -> Self {
-        // SAFETY: the value proves the instruction set; a key has four words.
+        // SAFETY: the value proves that the instruction set is available; a key has four words.
         self ^ Self::of(unsafe { vld1q_u32(key.0.as_ptr()) })
     }
 }
@@ -26,9 +26,9 @@ impl Kernel for Neon {
 
     #[inline(always)]
     unsafe fn masks(tweak: u128) -> Masks<V128> {
-        // Integer instructions, which the rounds do not use.
+        // Uses integer instructions, which the rounds do not use.
         let mut next = tweak;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let mut masks: Masks<V128> = [V128::splat(0); GROUPS * VECTORS];
             for mask in &mut masks {

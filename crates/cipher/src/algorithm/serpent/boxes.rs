@@ -1,10 +1,9 @@
 //! Serpent's S-boxes and their inverses as circuits of two-input gates.
 //!
-//! These circuits were found by a meet-in-the-middle search instead of being taken from Osvik, "Speeding up
-//! Serpent" (AES3, 2000). It searched sequences of steps that each add a function of some words to another
-//! word. Each box takes 12 to 14 gates, with one or two intermediate results at a time. Complements are free,
-//! because the round keys absorb them (see [`super::schedule`]). Each step undoes itself, so the inverse boxes
-//! have as many gates.
+//! These circuits are not those of Osvik, "Speeding up Serpent" (AES3, 2000), but were found by a meet-in-the-middle
+//! search for sequences of steps that each add a function of some words to another word. Each box needs 12 to 14
+//! gates, with one or two intermediate results at a time. Complements are free, because the round keys absorb them
+//! (see [`super::schedule`]). Each step is its own inverse, so the inverse boxes need the same number of gates.
 
 use super::word::Word;
 
@@ -216,7 +215,7 @@ pub(super) fn backward<W: Word, const BOX: usize>([mut a, mut b, mut c, mut d]: 
 pub(super) mod tests {
     use super::*;
 
-    /// The S-boxes, from the submission, appendix A.5.
+    /// The S-boxes, from appendix A.5 of the submission.
     pub(in super::super) const BOXES: [[u32; 16]; 8] = [
         [3, 8, 15, 1, 10, 6, 5, 11, 14, 13, 4, 2, 7, 0, 9, 12],
         [15, 12, 2, 7, 9, 0, 5, 10, 1, 11, 14, 8, 6, 13, 3, 4],
@@ -228,7 +227,7 @@ pub(super) mod tests {
         [1, 13, 15, 0, 14, 8, 2, 11, 7, 4, 12, 10, 9, 3, 5, 6],
     ];
 
-    /// The truth tables of the four words: bit `x` is bit `i` of `x`.
+    /// The truth tables of the four input words: bit `x` of word `i` is bit `i` of `x`.
     pub(in super::super) const INPUTS: [u32; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
 
     /// Assembles the output of each of the 16 inputs from the bits of the four words.

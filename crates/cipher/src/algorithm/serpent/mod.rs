@@ -1,9 +1,9 @@
-//! Serpent (Anderson, Biham, Knudsen 1998) with keys of up to 256 bits: bitsliced, portable and on
-//! the vectors of x86 and ARM.
+//! Serpent (Anderson, Biham, Knudsen 1998) with keys of up to 256 bits: bitsliced, in portable Rust and with the
+//! vectors of x86 and ARM.
 //!
-//! Blocks and keys are little-endian words in the order of the final submission's bitslice code,
-//! which NESSIE's vectors, TrueCrypt, VeraCrypt, Linux and libgcrypt also use. The submission's own
-//! test vectors are printed in reversed order.
+//! Blocks and keys are little-endian words in the order of the bitslice code in the final submission, which is also
+//! used by NESSIE's test vectors, TrueCrypt, VeraCrypt, Linux and libgcrypt. The submission's own test vectors are
+//! printed in reverse order.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;

@@ -1,17 +1,16 @@
-//! The cipher in bitslice form (submission, section 4) over any word, with several groups side by
-//! side.
+//! The cipher in bitslice form (submission, section 4) for any word, with several groups in parallel.
 //!
-//! The S-boxes omit their constants; the round keys contain them instead (see [`super::schedule`]).
+//! The S-boxes omit their constants, which are included in the round keys instead (see [`super::schedule`]).
 
 use super::word::Word;
 
-/// Round keys, in encryption order, one more than there are rounds.
+/// Number of round keys: one more than there are rounds.
 pub(super) const ROUND_KEYS: usize = 33;
 
-/// All key words of a cipher, in the form that `W` adds.
+/// All key words of a cipher, in the form in which `W` adds them.
 pub(super) type RoundKeys<W> = [[<W as Word>::Key; 4]; ROUND_KEYS];
 
-/// A group of as many blocks as a word has lanes: `x[i]` holds word `i` of each block.
+/// A group of as many blocks as a word has lanes: `x[i]` contains word `i` of each block.
 pub(super) type Group<W> = [W; 4];
 
 /// The linear transformation.
@@ -41,7 +40,7 @@ fn add_key<W: Word>([a, b, c, d]: Group<W>, key: &[W::Key; 4]) -> Group<W> {
     [a.add_key(&key[0]), b.add_key(&key[1]), c.add_key(&key[2]), d.add_key(&key[3])]
 }
 
-/// The S-box of a round with its key: the key comes first in encryption, last in decryption.
+/// The S-box of a round with the round key, which is added before it in encryption and after it in decryption.
 #[inline(always)]
 fn substitute<W: Word, const BOX: usize, const ENCRYPT: bool>(
     x: Group<W>,
@@ -54,9 +53,9 @@ fn substitute<W: Word, const BOX: usize, const ENCRYPT: bool>(
     }
 }
 
-/// A round on every group; the last round has no linear transformation. Each step runs on one group
-/// after another, so that their chains of dependent operations overlap and only one group at a time
-/// needs registers for intermediate results.
+/// Applies a round to every group; the last round has no linear transformation. Each step is applied to one group
+/// after another, so that the groups' chains of dependent operations overlap, and only one group at a time needs
+/// registers for intermediate results.
 #[inline(always)]
 fn round<W: Word, const N: usize, const BOX: usize, const ENCRYPT: bool>(
     x: &mut [Group<W>; N],
@@ -73,7 +72,7 @@ fn round<W: Word, const N: usize, const BOX: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Eight rounds, which may be the last ones of the cipher.
+/// Eight rounds, possibly the last rounds of the cipher.
 #[inline(always)]
 fn eight_rounds<W: Word, const N: usize, const ENCRYPT: bool>(
     x: &mut [Group<W>; N],

@@ -1,10 +1,9 @@
-//! The key schedule (submission, section 4), in constant time, with the S-boxes' constants moved
-//! into the keys.
+//! The key schedule (submission, section 4), in constant time, with the constants of the S-boxes moved into the keys.
 //!
-//! The kernels compute the S-boxes without their constants, as `S(x) + S(0)`, so a complemented
-//! input or output costs no operation. The constant of a round passes through the linear
-//! transformation and becomes one more summand of the next round key. In decryption the inverse
-//! S-boxes need the same sums at their inputs, so one set of keys serves both directions.
+//! The kernels compute the S-boxes without their constants, as `S(x) + S(0)`, so complementing an input or output
+//! needs no operation. The constant of a round, after the linear transformation, becomes an additional summand of the
+//! next round key. In decryption, the inverse S-boxes need the same sums at their inputs, so the same keys are used
+//! for both directions.
 
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -17,10 +16,10 @@ pub(super) const KEY_BYTES: usize = 32;
 /// The fractional part of the golden ratio.
 const PHI: u32 = 0x9e37_79b9;
 
-/// `S(0)` of each S-box: bit `i` is the complement of word `i`.
+/// `S(0)` of each S-box: bit `i` is set if word `i` is complemented.
 const CONSTANTS: [u32; 8] = [3, 15, 8, 0, 1, 15, 7, 1];
 
-/// Round keys with the constants of the rounds before them.
+/// Round keys, including the constants of the previous rounds.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Schedule(pub(super) [[u32; 4]; ROUND_KEYS]);
 
@@ -33,7 +32,7 @@ fn add(a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
     std::array::from_fn(|i| a[i] ^ b[i])
 }
 
-/// S-box `number % 8` on every bit of the words.
+/// S-box `number % 8`, applied to every bit position of the words.
 fn substitute(number: usize, x: [u32; 4]) -> [u32; 4] {
     let y = match number % 8 {
         0 => u32::substitute::<0>(x),
@@ -49,8 +48,8 @@ fn substitute(number: usize, x: [u32; 4]) -> [u32; 4] {
 }
 
 impl Schedule {
-    /// Expands a key of at most [`KEY_BYTES`]; panics on longer ones. Shorter keys are padded with
-    /// a one bit and zeros, as the submission specifies.
+    /// Expands a key of at most [`KEY_BYTES`]; panics on longer ones. Shorter keys are padded with a one bit and
+    /// zeros, as specified in the submission.
     pub(super) fn new(key: &[u8]) -> Self {
         let mut whole = Zeroizing::new([0; KEY_BYTES]);
         whole[..key.len()].copy_from_slice(key);

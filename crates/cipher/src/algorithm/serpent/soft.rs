@@ -1,7 +1,7 @@
-//! The portable kernel: bitsliced, in constant time, in the baseline's vectors.
+//! The portable kernel: bitsliced, in constant time, with the vectors of the baseline instruction set.
 //!
-//! On x86-64 a word is a 128-bit SSE2 vector, which every such CPU has. On other CPUs and in Miri
-//! it is a plain `u32`.
+//! On x86-64 a word is a 128-bit SSE2 vector, which every such CPU supports. On other CPUs and in Miri, it is a
+//! `u32`.
 
 use super::rounds::{Group, decrypt, encrypt};
 use super::schedule::Schedule;
@@ -15,7 +15,7 @@ type Lanes = u32;
 /// Words in a vector.
 const LANES: usize = size_of::<Lanes>() / size_of::<u32>();
 
-/// Serpent keyed for the portable kernel.
+/// Serpent with a key, for the portable kernel.
 pub(super) struct Soft(Box<Schedule>);
 
 impl Soft {
@@ -24,7 +24,7 @@ impl Soft {
         Self(Box::new(Schedule::new(key)))
     }
 
-    /// Runs `cipher` over groups of blocks and pads the last one with zeros.
+    /// Applies `cipher` to groups of blocks, and pads the last one with zeros.
     fn each_group(blocks: &mut [Block], cipher: impl Fn(&mut Group<Lanes>)) {
         for blocks in blocks.chunks_mut(LANES) {
             let mut words = [[0; LANES]; 4];
@@ -33,8 +33,8 @@ impl Soft {
                     word[lane] = u32::from_le_bytes(*bytes);
                 }
             }
-            // SAFETY: both have the same number of bytes, and every byte value is valid; the vectors belong to
-            // the baseline.
+            // SAFETY: both types have the same number of bytes, and every byte value is valid; the vectors belong to
+            // the baseline instruction set.
             let mut group: Group<Lanes> = unsafe { std::mem::transmute(words) };
             cipher(&mut group);
             // SAFETY: as above.

@@ -1,11 +1,11 @@
-//! The word interface of the cipher: the same bit operations on 32-bit words side by side.
+//! The interface between the cipher and words: the same bit operations on parallel 32-bit words.
 
 use super::boxes;
 use crate::vector::Words;
 
-/// One of the four words of each block, for one or more blocks, in bitslice order.
+/// One of the four words of one or more blocks, in bitslice order.
 pub(super) trait Word: Words {
-    /// A word of a round key, in the form that this type adds at the lowest cost.
+    /// A word of a round key, in the form in which this type adds it at the lowest cost.
     type Key: Copy + Default + From<u32>;
 
     /// `self` plus a key word in every lane.
@@ -33,7 +33,7 @@ impl Word for u32 {
     }
 }
 
-/// A key word in every lane, which a vector adds directly from memory.
+/// A key word in every lane, which can be added to a vector directly from memory.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[derive(Clone, Copy, Default, zeroize::Zeroize)]
 #[cfg_attr(target_arch = "x86_64", repr(C, align(32)))]

@@ -1,4 +1,4 @@
-//! The kernels over any vector: any number of blocks, and XTS with its tweaks in registers.
+//! The kernels for any vector: any number of blocks, and XTS with the tweaks in registers.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, t
 use crate::mode::xts::Xts;
 use crate::vector::Vector;
 
-/// Groups in flight together. A single group waits for its chain of dependent operations, which
-/// takes about as long as issuing the operations of two groups.
+/// Number of groups processed in parallel. The chain of dependent operations of one group takes about as long as
+/// issuing the operations of two groups.
 pub(super) const GROUPS: usize = 2;
 
-/// Vectors of a group: each block has four words.
+/// Number of vectors in a group: each block has four words.
 pub(super) const VECTORS: usize = 4;
 
 /// The masks of a batch of [`GROUPS`] groups.
@@ -24,7 +24,7 @@ pub(super) type Masks<V> = [V; GROUPS * VECTORS];
 
 /// Serpent on an instruction set.
 pub(super) trait Kernel: Isa {
-    /// The vector, of words or of whole blocks.
+    /// The vector, used for words or for whole blocks.
     type Vector: Vector + Word<Key: Zeroize + Send + Sync>;
 
     /// Name of the kernel, as stored in records.
@@ -33,17 +33,18 @@ pub(super) trait Kernel: Isa {
     /// The masks of a unit, starting with `tweak`: block `k` of vector `j` is `tweak * x^(LANES j + k)`.
     ///
     /// # Safety
-    /// The caller must have the instruction set enabled.
+    /// The instruction set must be enabled in the calling function.
     unsafe fn masks(tweak: u128) -> Masks<Self::Vector>;
 }
 
-/// Data units whose tweaks are enciphered together: a batch of the widest kernel.
+/// Number of data units whose tweaks are encrypted together: a batch of the widest kernel.
 const TWEAKS: usize = 32;
 
-/// Serpent keyed for one instruction set.
+/// Serpent with a key, for one instruction set.
 pub(super) struct Keyed<K: Kernel> {
     kernel: K,
-    /// On the heap, so that the keys do not move and leave no copies behind; shared with the general mode of XTS.
+    /// Stored on the heap, so that the keys are not moved and leave no copies behind; shared with the general XTS
+    /// mode.
     keys: Arc<Keys<K>>,
 }
 
@@ -51,11 +52,11 @@ pub(super) struct Keyed<K: Kernel> {
 struct Keys<K: Kernel>(RoundKeys<K::Vector>);
 
 impl<K: Kernel> Keyed<K> {
-    /// The key must have at most 32 bytes.
+    /// The key must not be longer than 32 bytes.
     pub(super) fn new(kernel: K, key: &[u8]) -> Self {
         let schedule = Schedule::new(key);
         let mut keys = Arc::new(Keys([[<K::Vector as Word>::Key::default(); 4]; ROUND_KEYS]));
-        // The key is not shared yet.
+        // The keys are not shared yet.
         if let Some(Keys(keys)) = Arc::get_mut(&mut keys) {
             for (key, words) in keys.iter_mut().zip(&schedule.0) {
                 *key = words.map(Into::into);
@@ -64,13 +65,13 @@ impl<K: Kernel> Keyed<K> {
         Self { kernel, keys }
     }
 
-    /// Transforms any number of blocks in place.
+    /// Encrypts or decrypts any number of blocks in place.
     fn blocks<const ENCRYPT: bool>(&self, blocks: &mut [Block]) {
         let whole = blocks.len() / batch::<K>() * batch::<K>();
         let (batches, rest) = blocks.split_at_mut(whole);
         self.batches::<ENCRYPT>(batches);
         if !rest.is_empty() {
-            // The array fits the longest batch of any kernel; this kernel uses as much as its own
+            // The array is long enough for the largest batch of any kernel; this kernel uses only as much as its own
             // batch needs.
             const { assert!(batch::<K>() <= TWEAKS) };
             let mut padded = [[0; BLOCK]; TWEAKS];
@@ -88,14 +89,14 @@ impl<K: Kernel> Keyed<K> {
             move || {
                 for batch in blocks.chunks_exact_mut(batch::<K>()) {
                     let start = batch.as_mut_ptr().cast::<u8>();
-                    // SAFETY: the chunk is a batch; the instruction set is enabled.
+                    // SAFETY: the chunk is one batch; the instruction set is enabled.
                     unsafe { masked_batch::<K, ENCRYPT>(keys, None, start, start) }
                 }
             },
         );
     }
 
-    /// Transforms a unit between two maskings with the tweak sequence that starts with `tweak`.
+    /// Encrypts or decrypts a unit with the sequence of masks that starts with `tweak`.
     ///
     /// # Safety
     /// `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint. `blocks` must be a
@@ -113,7 +114,7 @@ impl<K: Kernel> Keyed<K> {
             move || {
                 for start in (0..blocks).step_by(batch::<K>()) {
                     let at = start * BLOCK;
-                    // SAFETY: the instruction set is enabled; the memory is the caller's promise.
+                    // SAFETY: the instruction set is enabled; the caller guarantees the memory.
                     unsafe {
                         let masks = Some(K::masks(tweak));
                         masked_batch::<K, ENCRYPT>(keys, masks, src.add(at), dst.add(at));
@@ -159,23 +160,23 @@ impl<K: Kernel> BlockKernel<BLOCK> for Keyed<K> {
     }
 }
 
-/// Serpent-XTS keyed for one instruction set.
+/// Serpent-XTS with a key, for one instruction set.
 pub(super) struct SerpentXts<K: Kernel> {
     data: Keyed<K>,
     tweak: Keyed<K>,
-    /// The same keys in the general mode, for units that are not a whole number of batches.
+    /// The same keys in the general XTS mode, for units that are not a whole number of batches.
     any: Xts<Keyed<K>>,
 }
 
 impl<K: Kernel> SerpentXts<K> {
-    /// Both keys must have at most 32 bytes.
+    /// Neither key may be longer than 32 bytes.
     pub(super) fn new(kernel: K, data_key: &[u8], tweak_key: &[u8]) -> Self {
         let [data, tweak] = [data_key, tweak_key].map(|key| Keyed::new(kernel, key));
         let any = Xts::new(data.clone(), tweak.clone());
         Self { data, tweak, any }
     }
 
-    /// Transforms the units of `buffer`; each must be a whole number of batches.
+    /// Encrypts or decrypts the units of `buffer`; each must be a whole number of batches.
     fn units<const ENCRYPT: bool>(&self, mut run: Run, mut buffer: Buffer<'_>) {
         let unit = run.layout.data_unit;
         let mut left = buffer.len() / unit;
@@ -187,8 +188,8 @@ impl<K: Kernel> SerpentXts<K> {
             self.tweak.blocks::<true>(tweaks);
             for tweak in &*tweaks {
                 let tweak = u128::from_le_bytes(*tweak);
-                // SAFETY: `src` and `dst` are valid for `left` units, and there are at least as
-                // many tweaks. Units are whole batches.
+                // SAFETY: `src` and `dst` are valid for `left` units, and there are at least as many tweaks. Units
+                // consist of whole batches.
                 unsafe {
                     self.data.unit::<ENCRYPT>(tweak, src, dst, unit / BLOCK);
                     src = src.add(unit);
@@ -201,7 +202,7 @@ impl<K: Kernel> SerpentXts<K> {
     }
 }
 
-/// Whether data units are whole batches.
+/// Whether data units consist of whole batches.
 fn fits<K: Kernel>(run: Run) -> bool {
     run.layout.data_unit.is_multiple_of(batch::<K>() * BLOCK)
 }
@@ -224,7 +225,7 @@ impl<K: Kernel> UnitKernel for SerpentXts<K> {
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {
-        // The general mode shares the keys.
+        // The general mode has the same keys.
         self.any.visit_keys(visit);
     }
 
@@ -238,10 +239,11 @@ const fn batch<K: Kernel>() -> usize {
     GROUPS * VECTORS * K::Vector::LANES
 }
 
-/// A batch between two maskings.
+/// Encrypts or decrypts a batch, with masks added before and after.
 ///
 /// # Safety
-/// The caller must have the instruction set enabled. `src` and `dst` must be valid for a batch, and equal or disjoint.
+/// The instruction set must be enabled in the calling function. `src` and `dst` must be valid for a batch, and equal
+/// or disjoint.
 #[inline(always)]
 unsafe fn masked_batch<K: Kernel, const ENCRYPT: bool>(
     keys: &RoundKeys<K::Vector>,
@@ -250,8 +252,8 @@ unsafe fn masked_batch<K: Kernel, const ENCRYPT: bool>(
     dst: *mut u8,
 ) {
     let bytes = K::Vector::BYTES;
-    // Uses loops instead of closures, because the instruction set is not enabled inside closures.
-    // SAFETY: the caller's promise; a batch has `GROUPS * VECTORS` vectors.
+    // Uses loops instead of closures, because the instruction set is not enabled inside closures. SAFETY: guaranteed
+    // by the caller; a batch has `GROUPS * VECTORS` vectors.
     unsafe {
         let mut groups = [[K::Vector::load(src); VECTORS]; GROUPS];
         for (group, vectors) in groups.iter_mut().enumerate() {
@@ -281,7 +283,7 @@ unsafe fn masked_batch<K: Kernel, const ENCRYPT: bool>(
     }
 }
 
-/// A tweak times `x^batch`, the first mask of the next batch.
+/// A tweak times `x^batch`, which is the first mask of the next batch.
 #[inline(always)]
 fn times_x_to_batch<K: Kernel>(tweak: u128) -> u128 {
     let carry = tweak >> (128 - batch::<K>());

@@ -1,4 +1,4 @@
-//! ARM: planes of 16 blocks, S-boxes as four look-ups in 64 bytes each.
+//! ARM: planes of 16 blocks, and S-boxes as four look-ups in 64 bytes each.
 
 use std::arch::aarch64::*;
 
@@ -59,7 +59,7 @@ impl Planes for V128 {
             let (mut to_x, mut to_y) = (vqtbl4q_u8(first, x.0), vqtbl4q_u8(first, y.0));
             for quarter in 1..4 {
                 let entries = vld1q_u8_x4(quarters.add(quarter).cast());
-                // Below 64 only in this quarter; other indices keep the old value.
+                // Less than 64 only in this quarter; for other indices the old value is kept.
                 let start = vdupq_n_u8(64 * quarter as u8);
                 to_x = vqtbx4q_u8(to_x, entries, veorq_u8(x.0, start));
                 to_y = vqtbx4q_u8(to_y, entries, veorq_u8(y.0, start));
@@ -78,7 +78,7 @@ impl Planes for V128 {
     unsafe fn times_power(words: [Self; 4], up: Self) -> [Self; 4] {
         let (mut shifted, mut lost) = (words, words);
         for (shifted, lost) in shifted.iter_mut().zip(&mut lost) {
-            // SAFETY: the trait's contract. Shifts by a negative count are to the right.
+            // SAFETY: by the trait's contract. Shifts by a negative count shift to the right.
             unsafe {
                 let up = vreinterpretq_s32_u8(up.0);
                 *shifted = Self::of(vshlq_u32(shifted.words(), up));

@@ -7,19 +7,19 @@ use zeroize::{Zeroize, Zeroizing};
 use super::spec;
 use super::vector::Planes;
 
-/// Twofish keyed for one instruction set.
+/// Twofish with a key, for one instruction set.
 pub(super) struct Keys<V: Planes> {
     /// The key-dependent S-boxes of g, without the MDS matrix.
     pub(super) tables: [V::Table; 4],
-    /// K0 .. K39: whitening of the input, of the output, then two words per round.
+    /// K0 .. K39: whitening of the input, whitening of the output, then two words per round.
     pub(super) words: [u32; 40],
 }
 
 impl<V: Planes> Keys<V> {
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(key: &[u8]) -> Arc<Self> {
         let mut shared = Arc::new(Self { tables: Default::default(), words: [0; 40] });
-        // Filled in place, so that no copy is left on the stack; the key is not shared yet.
+        // Filled in place, so that no copy is left on the stack. The key is not shared yet.
         if let Some(keys) = Arc::get_mut(&mut shared) {
             let words = Zeroizing::new(spec::sbox_words(key));
             let mut sbox = Zeroizing::new([0; 256]);
@@ -42,7 +42,7 @@ impl<V: Planes> Drop for Keys<V> {
     }
 }
 
-/// The values of an S-box as they are, for look-ups in four tables of 64.
+/// The unchanged values of an S-box, for look-ups in four tables of 64 bytes.
 #[derive(Zeroize)]
 #[repr(C, align(64))]
 pub(super) struct Quarters(pub(super) [u8; 256]);

@@ -1,4 +1,4 @@
-//! Twofish with keys of 128, 192 and 256 bits: table-driven Rust, byte-sliced AVX2, AVX-512 and ARM.
+//! Twofish with keys of 128, 192 and 256 bits: table-driven Rust, and byte-sliced kernels for AVX2, AVX-512 and ARM.
 
 #[cfg(target_arch = "aarch64")]
 mod arm;

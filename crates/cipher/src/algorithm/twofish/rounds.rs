@@ -1,8 +1,8 @@
-//! The sixteen rounds on four vectors of each word, written once over a [`Planes`].
+//! The sixteen rounds on four vectors of each word, written once for any [`Planes`].
 //!
-//! The additions and rotations of the cipher work on words. For the S-boxes and the MDS matrix, the
-//! two words that enter a round are converted to planes of their bytes. One look-up then serves a
-//! vector full of bytes that all use the same S-box, and the matrix becomes a few sums of planes.
+//! The additions and rotations of the cipher work on words. For the S-boxes and the MDS matrix, the two input words
+//! of a round are converted to planes of their bytes. One look-up then processes a whole vector of bytes that all use
+//! the same S-box, and the matrix becomes a few sums of planes.
 
 use std::arch::asm;
 
@@ -13,13 +13,13 @@ use crate::vector::align_frame;
 /// The words a, b, c and d, each for four vectors of blocks.
 pub(super) type State<V> = [[V; 4]; 4];
 
-/// Applies all rounds to `N` states and leaves each without the last swap of halves.
+/// Applies all rounds to `N` states, without the last swap of halves.
 ///
-/// Every operation of a round depends on the whole round before it. With two states, each fills the
-/// gaps of the other.
+/// Every operation of a round depends on the whole previous round. With two states, the work on each fills the
+/// waiting times of the other.
 ///
 /// # Safety
-/// The caller must have `V`'s instruction set enabled (see [`Planes`]).
+/// `V`'s instruction set must be enabled in the calling function (see [`Planes`]).
 #[inline(always)]
 pub(super) unsafe fn rounds<V: Planes, const N: usize, const ENCRYPT: bool>(
     keys: &Keys<V>,
@@ -27,7 +27,7 @@ pub(super) unsafe fn rounds<V: Planes, const N: usize, const ENCRYPT: bool>(
 ) {
     align_frame();
     let pairs = keys.words[8..].as_chunks::<4>().0;
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         if ENCRYPT {
             for pair in pairs {
@@ -51,7 +51,7 @@ pub(super) unsafe fn rounds<V: Planes, const N: usize, const ENCRYPT: bool>(
     }
 }
 
-/// One round: `a` and `b` through F into `c` and `d`.
+/// One round: applies F to `a` and `b`, and adds the results to `c` and `d`.
 ///
 /// # Safety
 /// As for [`rounds`].
@@ -64,12 +64,12 @@ unsafe fn round<V: Planes, const ENCRYPT: bool>(
     d: &mut [V; 4],
     k: [u32; 2],
 ) {
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let [a0, a1, a2, a3] = V::to_planes(*a);
         let [b0, b1, b2, b3] = V::to_planes(*b);
         let [s0, s1, s2, s3] = unknown(&keys.tables);
-        // The second g takes its word rotated left by a byte.
+        // The input of the second g is rotated left by one byte.
         let [a0, b3] = V::substitute(s0, [a0, b3]);
         let [a1, b0] = V::substitute(s1, [a1, b0]);
         let [a2, b1] = V::substitute(s2, [a2, b1]);
@@ -91,13 +91,13 @@ unsafe fn round<V: Planes, const ENCRYPT: bool>(
     }
 }
 
-/// Returns the same reference but hides this from the compiler, which would otherwise read the
-/// tables ahead of all rounds and spill them.
+/// Returns the same reference, but hides this from the compiler, which would otherwise load the tables before all
+/// rounds and spill them.
 #[inline(always)]
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read through the pointer")]
 fn unknown<T>(reference: &T) -> &T {
     let mut pointer: *const T = reference;
-    // SAFETY: the assembly is empty; it changes neither the pointer nor the memory behind it.
+    // SAFETY: the assembly is empty; it changes neither the pointer nor the memory to which it points.
     unsafe {
         asm!("/* {0} */", inout(reg) pointer, options(nomem, nostack, preserves_flags));
         &*pointer

@@ -1,8 +1,8 @@
-//! Twofish in portable Rust over four tables of key-dependent words; NOT constant time.
+//! Twofish in portable Rust with four tables of key-dependent words; NOT constant time.
 //!
-//! Each table joins a key-dependent S-box with its column of the MDS matrix ("full keying" of the
-//! Twofish paper, 5.1). Key and data therefore determine which cache lines are read. The vector
-//! kernels do not have this leak. Processing two blocks at a time hides latency.
+//! Each table combines a key-dependent S-box with its column of the MDS matrix ("full keying" of the Twofish paper,
+//! 5.1). The cache lines that are read therefore depend on key and data. The vector kernels do not have this leak.
+//! Processing two blocks at a time hides latency.
 
 use std::array::from_fn;
 
@@ -11,19 +11,19 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::spec;
 use crate::kernel::{BLOCK, Block, BlockKernel, Visit, tell};
 
-/// Blocks in flight together: the most that leave registers for the addresses.
+/// Number of blocks processed together: the maximum that leaves registers for the addresses.
 const TOGETHER: usize = 2;
 
 /// Twofish keyed for scalar code.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Soft {
     tables: [[u32; 256]; 4],
-    /// K0 .. K39: whitening of the input, of the output, then two words a round.
+    /// K0 .. K39: whitening of the input, whitening of the output, then two words per round.
     keys: [u32; 40],
 }
 
 impl Soft {
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(key: &[u8]) -> Box<Self> {
         // Filled in place, so that no copy of the tables is left on the stack.
         let mut soft = Box::new(Self { tables: [[0; 256]; 4], keys: [0; 40] });
@@ -38,7 +38,7 @@ impl Soft {
         soft
     }
 
-    /// g(x) or, if `TURN` is 1, g of x rotated left by a byte.
+    /// g(x) or, if `TURN` is 1, g of x rotated left by one byte.
     #[inline(always)]
     fn g<const TURN: usize>(&self, x: u32) -> u32 {
         let byte = |lane: usize| usize::from((x >> (8 * ((lane + 4 - TURN) % 4))) as u8);

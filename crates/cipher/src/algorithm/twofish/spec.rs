@@ -1,8 +1,7 @@
-//! Twofish as its paper defines it: the permutations q, the matrices MDS and RS, the function h.
+//! Twofish as defined in its paper: the permutations q, the matrices MDS and RS, the function h.
 //!
-//! Schneier, Kelsey, Whiting, Wagner, Hall, Ferguson, "Twofish: A 128-Bit Block Cipher", 1998,
-//! section 4. This module computes everything without tables in memory, so key set-up takes the
-//! same time for all keys.
+//! Schneier, Kelsey, Whiting, Wagner, Hall, Ferguson, "Twofish: A 128-Bit Block Cipher", 1998, section 4. This module
+//! does not use tables in memory, so key set-up takes the same time for all keys.
 
 use zeroize::{Zeroize, Zeroizing};
 
@@ -34,18 +33,18 @@ const RS: [[u8; 8]; 4] = [
     [0xA4, 0x55, 0x87, 0x5A, 0x58, 0xDB, 0x9E, 0x03],
 ];
 
-/// The q permutations that each byte passes through, in order, in h with four key words (4.3.2,
-/// figure 2). With fewer key words h begins later in the chain.
+/// The q permutations that h applies to each byte, in order, if there are four key words (4.3.2, figure 2). With
+/// fewer key words, h starts later in the chain.
 const CHAIN: [[usize; 5]; 4] = [[1, 1, 0, 0, 1], [0, 1, 1, 0, 0], [0, 0, 0, 1, 1], [1, 0, 1, 1, 0]];
 
-/// A list of two to four key words for h, as bytes; h uses the last first.
+/// A list of two to four key words for h, as bytes; h uses the last word first.
 #[derive(Clone, Copy, Default, Zeroize)]
 pub(super) struct KeyWords {
     words: [[u8; 4]; 4],
     count: usize,
 }
 
-/// The fixed permutation q0 or q1 of a byte (4.3.5).
+/// The fixed permutation q0 or q1, applied to a byte (4.3.5).
 const fn q(which: usize, x: u8) -> u8 {
     let t = &NIBBLES[which];
     let (mut a, mut b) = (x >> 4, x & 15);
@@ -77,7 +76,7 @@ pub(super) const fn multiply_mds(a: u8, b: u8) -> u8 {
     multiply(a, b, MDS_MODULUS)
 }
 
-/// Byte `lane` of h on its way to the MDS matrix: the chain of q under the key words.
+/// Byte `lane` of the input of the MDS matrix in h: the chain of q permutations with the key words.
 pub(super) fn substitute(lane: usize, x: u8, words: &KeyWords) -> u8 {
     let chain = &CHAIN[lane];
     let keyed = (0..words.count).rev().fold(x, |y, i| q(chain[3 - i], y) ^ words.words[i][lane]);
@@ -89,12 +88,12 @@ pub(super) fn mds_column(lane: usize, y: u8) -> u32 {
     u32::from_le_bytes(MDS.map(|row| multiply_mds(row[lane], y)))
 }
 
-/// h of the word whose bytes are all `x`.
+/// h, applied to the word whose bytes are all `x`.
 fn h(x: u8, words: &KeyWords) -> u32 {
     (0..4).fold(0, |sum, lane| sum ^ mds_column(lane, substitute(lane, x, words)))
 }
 
-/// The 40 expanded key words K (4.3.3) of a key of 16, 24 or 32 bytes.
+/// The 40 expanded key words K (4.3.3) for a 16-, 24- or 32-byte key.
 pub(super) fn round_keys(key: &[u8]) -> [u32; 40] {
     let even = Zeroizing::new(from_words(key, |i| word(key, 2 * i)));
     let odd = Zeroizing::new(from_words(key, |i| word(key, 2 * i + 1)));
@@ -108,7 +107,7 @@ pub(super) fn round_keys(key: &[u8]) -> [u32; 40] {
     keys
 }
 
-/// The key words S of g (4.3, 4.3.4) of a key of 16, 24 or 32 bytes, in the order in which h takes them.
+/// The key words S of g (4.3, 4.3.4) for a 16-, 24- or 32-byte key, in the order in which h uses them.
 pub(super) fn sbox_words(key: &[u8]) -> KeyWords {
     let last = key.len() / 8 - 1;
     from_words(key, |i| {

@@ -1,5 +1,4 @@
-//! The instruction set interface of the byte-sliced kernel: a vector of 32-bit words, one per
-//! block.
+//! The interface between the byte-sliced kernel and instruction sets: a vector of 32-bit words, one per block.
 
 use zeroize::Zeroize;
 
@@ -17,33 +16,33 @@ pub(super) trait Kernel: Isa {
     type Vector: Planes;
 }
 
-/// Words side by side in one register, each from a different block. As a plane, the register holds
-/// one byte each of four times as many blocks.
+/// Several words in one register, each from a different block. As a plane, the register contains one byte from each
+/// of four times as many blocks.
 ///
 /// # Safety
 /// As for [`Vector`].
 pub(super) trait Planes: Vector {
-    /// 32-bit words in the vector: blocks in four vectors of text. After [`Vector::transpose`], word `i` belongs to block
-    /// `LANES * (i % 4) + i / 4`.
+    /// Number of 32-bit words, and therefore of blocks, in four vectors of text. After [`Vector::transpose`], word
+    /// `i` belongs to block `LANES * (i % 4) + i / 4`.
     const WORDS: usize = 4 * Self::LANES;
 
-    /// An 8-bit S-box in the form that [`Self::substitute`] takes.
+    /// An 8-bit S-box in the form required by [`Self::substitute`].
     type Table: Default + Zeroize + Send + Sync;
 
     /// Fills a table from the S-box's 256 values.
     fn arrange(sbox: &[u8; 256], table: &mut Self::Table);
 
-    /// Converts words to planes of their bytes, lowest first. The order of the blocks is arbitrary.
+    /// Converts words to planes of their bytes, the lowest byte first. The order of the blocks is arbitrary.
     unsafe fn to_planes(words: [Self; 4]) -> [Self; 4];
     /// The inverse of [`Self::to_planes`].
     unsafe fn to_words(planes: [Self; 4]) -> [Self; 4];
 
     /// Looks up each byte of two planes.
     unsafe fn substitute(table: &Self::Table, x: [Self; 2]) -> [Self; 2];
-    /// The MDS matrix times the column of each block.
+    /// The MDS matrix, multiplied by the column of each block.
     unsafe fn mds(planes: [Self; 4]) -> [Self; 4];
 
-    /// Multiplies the block of each word by x to the power in `up`, at most 16.
+    /// Multiplies the block of each word by x to the power given in `up`, which is at most 16.
     unsafe fn times_power(words: [Self; 4], up: Self) -> [Self; 4];
 }
 
@@ -57,7 +56,7 @@ pub(super) unsafe fn first_masks<V: Planes>(tweak: &Block) -> [V; 4] {
     let powers = const { powers(V::LANES) };
     let words = tweak.as_chunks::<4>().0;
     let word = |i: usize| u32::from_le_bytes(words[i]);
-    // SAFETY: the caller's promise; a vector has at most 16 words.
+    // SAFETY: guaranteed by the caller; a vector has at most 16 words.
     unsafe {
         let tweak = [V::splat(word(0)), V::splat(word(1)), V::splat(word(2)), V::splat(word(3))];
         V::times_power(tweak, V::load(powers.as_ptr().cast()))
@@ -76,31 +75,31 @@ const fn powers(lanes: usize) -> [u32; 16] {
     powers
 }
 
-/// The masks of the next `WORDS` blocks: each one times `x^WORDS`.
+/// The masks of the next `WORDS` blocks: each mask times `x^WORDS`.
 ///
 /// # Safety
 /// As for [`Planes`].
 #[inline(always)]
 pub(super) unsafe fn next_masks<V: Planes>(masks: [V; 4]) -> [V; 4] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { V::times_power(masks, V::splat(V::WORDS as u32)) }
 }
 
-/// [`Planes::times_power`] from the words shifted left by the powers, and the bits that they lost.
+/// [`Planes::times_power`], given the words shifted left by the powers, and the bits that they lost.
 #[inline(always)]
 pub(super) fn with_carries<V: Vector>([a, b, c, d]: [V; 4], [ae, be, ce, de]: [V; 4]) -> [V; 4] {
-    // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits a word.
+    // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits in a word.
     let reduced = de.xor(de.shift_left::<1>()).xor(de.shift_left::<2>().xor(de.shift_left::<7>()));
     [a ^ reduced, b | ae, c | be, d | ce]
 }
 
-/// [`Planes::mds`] by look-ups of nibbles.
+/// [`Planes::mds`], with nibble look-ups.
 ///
 /// # Safety
 /// As for [`Vector`].
 #[inline(always)]
 pub(super) unsafe fn mds<V: Bytes>([a, b, c, d]: [V; 4]) -> [V; 4] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let [a5, ae] = products(a);
         let [b5, be] = products(b);
@@ -115,7 +114,7 @@ pub(super) unsafe fn mds<V: Bytes>([a, b, c, d]: [V; 4]) -> [V; 4] {
     }
 }
 
-/// 5B y and EF y of each byte y of a plane.
+/// The products 5B y and EF y for each byte y of a plane.
 ///
 /// # Safety
 /// As for [`Vector`].
@@ -123,7 +122,7 @@ pub(super) unsafe fn mds<V: Bytes>([a, b, c, d]: [V; 4]) -> [V; 4] {
 unsafe fn products<V: Bytes>(y: V) -> [V; 2] {
     let mut out = [y; 2];
     for (out, [low, high]) in out.iter_mut().zip(&PRODUCTS) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         *out = unsafe { y.map(V::lanes(low), V::lanes(high)) };
     }
     out

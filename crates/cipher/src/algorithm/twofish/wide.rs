@@ -1,4 +1,4 @@
-//! Twofish byte-sliced and free of secret-dependent addresses, written once over a vector.
+//! Twofish byte-sliced and without secret-dependent addresses, written once for any vector.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::xts::{group_blocks, part_bytes, transform, units};
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::Xts;
 
-/// Twofish keyed for one instruction set, for modes in general.
+/// Twofish with a key, for one instruction set and for modes that are not fused with it.
 #[derive(Clone)]
 pub(super) struct Blocks<K: Kernel> {
     kernel: K,
@@ -43,11 +43,11 @@ impl<K: Kernel> BlockKernel<BLOCK> for Blocks<K> {
     }
 }
 
-/// Twofish-XTS keyed for one instruction set.
+/// Twofish-XTS with a key, for one instruction set.
 pub(super) struct TwofishXts<K: Kernel> {
     data: Blocks<K>,
     tweak: Blocks<K>,
-    /// The same keys in the general mode, for data units that do not consist of whole parts, such as 528 bytes.
+    /// The same keys in the general XTS mode, for data units that do not consist of whole parts, such as 528 bytes.
     any_unit: Xts<Blocks<K>>,
 }
 
@@ -87,7 +87,7 @@ impl<K: Kernel> UnitKernel for TwofishXts<K> {
     }
 
     fn visit_keys(&self, visit: Visit<'_>) {
-        // The general mode shares the keys.
+        // The general mode has the same keys.
         self.any_unit.visit_keys(visit);
     }
 

@@ -1,9 +1,8 @@
-//! The fused XTS kernel over any [`Planes`]: for each group it loads text, adds masks and converts
-//! to words once.
+//! The fused XTS kernel for any [`Planes`]: each group is loaded, masked and converted to words only once.
 //!
-//! A group consists of the four vectors of each word that the rounds use. Masks are computed where they are
-//! needed, as words like the text, so they cost no transposition. They continue from one unit to the next
-//! within a group, so 512-byte units run as fast as long ones.
+//! A group consists of the four vectors of each word that the rounds use. Masks are computed where they are needed,
+//! in the same word form as the text, so that they need not be transposed. Within a group they continue from one unit
+//! to the next, so 512-byte units are as fast as long ones.
 
 use super::keys::Keys;
 use super::rounds::{State, rounds};
@@ -11,10 +10,10 @@ use super::vector::{Kernel, Planes, first_masks, next_masks};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 use crate::vector::{Vector, Words};
 
-/// Masks of a group: for each of its four parts, the four words.
+/// Masks of a group: four words for each of its four parts.
 type GroupMasks<V> = [[V; 4]; 4];
 
-/// Maximum number of blocks in a group, and the number of tweaks that are enciphered together.
+/// Maximum number of blocks in a group, and the number of tweaks that are encrypted together.
 const MOST: usize = 64;
 
 /// Blocks in a group.
@@ -23,15 +22,16 @@ pub(super) const fn group_blocks<V: Planes>() -> usize {
     4 * V::WORDS
 }
 
-/// Size in bytes of a group's parts, each of which has its own masks. Data units must be a multiple of this.
+/// Size in bytes of the parts of a group, each of which has its own masks. Data units must be a multiple of this
+/// size.
 pub(super) const fn part_bytes<V: Planes>() -> usize {
     V::WORDS * BLOCK
 }
 
-/// Transforms the units of `buffer`; each must consist of whole parts.
+/// Encrypts or decrypts the units of `buffer`; each must consist of whole parts.
 ///
 /// # Safety
-/// The caller must have the instruction set of `kernel` enabled.
+/// The instruction set of `kernel` must be enabled in the calling function.
 #[inline(always)]
 pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
     kernel: K,
@@ -43,8 +43,8 @@ pub(super) unsafe fn units<K: Kernel, const ENCRYPT: bool>(
     let group = group_blocks::<K::Vector>() * BLOCK;
     let mut left = buffer.len();
     let (mut src, mut dst) = buffer.pointers();
-    // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left`
-    // bytes; the last, partial group passes through memory that is valid for a whole one.
+    // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left` bytes; the last,
+    // partial group is copied to memory that is valid for a whole group.
     unsafe {
         let mut masks = Masks::new(kernel, tweak, run, left / run.layout.data_unit);
         while left >= 2 * group {
@@ -79,8 +79,8 @@ pub(super) fn transform<K: Kernel, const ENCRYPT: bool>(
     let group = group_blocks::<K::Vector>();
     kernel.run(
         #[inline(always)]
-        // SAFETY: the instruction set is enabled. A chunk of a whole group is valid for it, and so is the memory that the
-        // last, partial group passes through.
+        // SAFETY: the instruction set is enabled. A chunk has the size of a whole group, and so does the memory to
+        // which the last, partial group is copied.
         move || unsafe {
             let none = [[[K::Vector::splat(0); 4]; 4]];
             for chunk in blocks.chunks_mut(group) {
@@ -99,7 +99,7 @@ pub(super) fn transform<K: Kernel, const ENCRYPT: bool>(
     );
 }
 
-/// Applies all rounds. A separate function, because all group sizes share it.
+/// Applies all rounds. This is a separate function, because all group sizes share it.
 #[inline(always)]
 fn rounds_apart<K: Kernel, const N: usize, const ENCRYPT: bool>(
     kernel: K,
@@ -113,7 +113,7 @@ fn rounds_apart<K: Kernel, const N: usize, const ENCRYPT: bool>(
     );
 }
 
-/// Transforms `N` groups under their masks.
+/// Encrypts or decrypts `N` groups with their masks.
 ///
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for the groups, and equal or disjoint.
@@ -127,9 +127,9 @@ unsafe fn groups<K: Kernel, const N: usize, const ENCRYPT: bool>(
 ) {
     let part = part_bytes::<K::Vector>();
     let k = &keys.words;
-    // Rounds work on words a, b, c, d; the omitted swap of halves leaves the output as c, d, a, b.
+    // The rounds process the words a, b, c, d. Because the last swap of halves is omitted, the output is c, d, a, b.
     let (input, output) = if ENCRYPT { (0, 2) } else { (2, 0) };
-    // SAFETY: the caller guarantees the instruction set and the memory: parts and their quarters are inside the
+    // SAFETY: the caller guarantees the instruction set and the memory: parts and their quarters are within the
     // groups.
     unsafe {
         let mut states: [State<K::Vector>; N] = [[[K::Vector::splat(0); 4]; 4]; N];
@@ -160,18 +160,18 @@ unsafe fn groups<K: Kernel, const N: usize, const ENCRYPT: bool>(
     }
 }
 
-/// The masks of a run of units, part by part.
+/// The masks for a run of units, part by part.
 struct Masks<'a, K: Kernel> {
     kernel: K,
     keys: &'a Keys<K::Vector>,
     run: Run,
-    /// Units whose tweak is not yet enciphered.
+    /// Number of units whose tweak has not been encrypted yet.
     units_left: usize,
-    /// Enciphered tweaks of the units ahead.
+    /// Encrypted tweaks of the next units.
     tweaks: [Block; MOST],
     next_tweak: usize,
     tweak_count: usize,
-    /// Masks of the previous part, followed by the number of parts left in its unit.
+    /// Masks of the previous part, and the number of remaining parts in its unit.
     masks: [K::Vector; 4],
     parts_left: usize,
 }
@@ -189,19 +189,19 @@ impl<'a, K: Kernel> Masks<'a, K> {
             tweaks: [[0; BLOCK]; MOST],
             next_tweak: 0,
             tweak_count: 0,
-            // SAFETY: the instruction set is the caller's promise.
+            // SAFETY: the caller guarantees the instruction set.
             masks: unsafe { [K::Vector::splat(0); 4] },
             parts_left: 0,
         }
     }
 
-    /// Masks of the next group; those past the end of the run are meaningless.
+    /// Masks of the next group; masks beyond the end of the run are meaningless.
     ///
     /// # Safety
     /// As for [`units`].
     #[inline(always)]
     unsafe fn next_group(&mut self) -> GroupMasks<K::Vector> {
-        // SAFETY: the instruction set is the caller's promise.
+        // SAFETY: the caller guarantees the instruction set.
         unsafe {
             let mut group = [self.masks; 4];
             for masks in &mut group {
@@ -230,7 +230,7 @@ impl<'a, K: Kernel> Masks<'a, K> {
             self.run = self.run.after(self.tweak_count);
             transform::<K, true>(self.kernel, self.keys, tweaks);
         }
-        // SAFETY: the instruction set is the caller's promise.
+        // SAFETY: the caller guarantees the instruction set.
         self.masks = unsafe { first_masks(&self.tweaks[self.next_tweak]) };
         self.next_tweak += 1;
         self.parts_left = self.run.layout.data_unit / part_bytes::<K::Vector>();

@@ -1,7 +1,8 @@
 //! AES with ARM's cryptography extension.
 //!
-//! ARM's instructions add the round key first, where x86 adds it last: round `i` of 0 to R - 1 takes key `i`, the last round
-//! has no MixColumns, and key R is added by itself. CPUs run AESE with the AESMC after it as one instruction.
+//! ARM's instructions add the round key at the start of a round, while x86 adds it at the end. Round `i`, from 0 to
+//! R - 1, uses key `i`, the last round has no MixColumns, and key R is added separately. CPUs execute AESE and a
+//! following AESMC as one instruction.
 
 mod xts;
 
@@ -62,11 +63,11 @@ impl Cipher for V128 {
 /// As for [`Cipher`].
 #[inline(always)]
 unsafe fn key(keys: &RoundKeys, round: usize) -> V128 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { V128::lanes(&keys[round].0[0]) }
 }
 
-/// All `R` rounds, without the addition of the last key.
+/// All `R` rounds, without the addition of the last round key.
 ///
 /// # Safety
 /// As for [`Cipher`].
@@ -76,7 +77,7 @@ unsafe fn rounds<const R: usize, const N: usize, const ENCRYPT: bool>(
     keys: &RoundKeys,
     mut x: [V128; N],
 ) -> [V128; N] {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         for round in 0..R - 1 {
             let key = key(keys, round).0;

@@ -1,9 +1,9 @@
-//! XTS fused with the cipher: masks stay in registers, and each group computes those of the next between its
-//! rounds.
+//! XTS fused with the cipher. Masks stay in registers, and between its rounds each group computes the masks of the
+//! next group.
 //!
-//! The tweaks of up to [`UNITS`] data units are enciphered together, because one at a time would cost the
-//! latency of a whole AES each. The first masks of a unit come from integer instructions, which the rounds do
-//! not use, and do not wait for one another.
+//! The tweaks of up to [`UNITS`] data units are encrypted together, because each individual one would take the
+//! latency of a whole AES encryption. The first masks of a unit are computed by integer instructions, which the
+//! rounds do not use, and do not depend on one another.
 
 use std::arch::aarch64::*;
 
@@ -13,7 +13,7 @@ use super::{key, rounds};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 use crate::vector::{V128, Vector};
 
-/// Data units whose tweaks are enciphered together.
+/// Number of data units whose tweaks are encrypted together.
 const UNITS: usize = 32;
 
 /// Transforms the units of `buffer`.
@@ -46,7 +46,7 @@ pub(super) unsafe fn units<const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Transforms a data unit of `blocks` blocks.
+/// Encrypts or decrypts a data unit of `blocks` blocks.
 ///
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint.
@@ -58,8 +58,8 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
     mut dst: *mut u8,
     mut blocks: usize,
 ) {
-    // SAFETY: the caller guarantees the instruction set and the memory: whole groups as long as enough blocks
-    // remain, then single blocks, of which there are fewer than masks.
+    // SAFETY: the caller guarantees the instruction set and the memory. Whole groups are processed as long as enough
+    // blocks remain, then single blocks, of which there are fewer than masks.
     unsafe {
         let last = key(keys, R);
         let mut masks = first_masks(tweak);
@@ -76,7 +76,7 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
             blocks -= GROUP;
             (src, dst) = (src.add(GROUP * BLOCK), dst.add(GROUP * BLOCK));
         }
-        // A copy, so that the masks above are not kept in memory for the index here.
+        // This is a copy, so that indexing it does not force the masks above into memory.
         let rest = masks;
         for mask in &rest[..blocks] {
             let [x] = rounds::<R, 1, ENCRYPT>(keys, [V128::load(src) ^ *mask]);
@@ -92,7 +92,7 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
 /// As for [`units`].
 #[inline(always)]
 unsafe fn first_masks(tweak: u128) -> [V128; GROUP] {
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let mut masks = [V128::splat(0); GROUP];
         for (power, mask) in masks.iter_mut().enumerate() {
@@ -110,16 +110,16 @@ fn times(tweak: u128, power: u32) -> u128 {
     tweak << power ^ u128::from(reduced)
 }
 
-/// Multiplies a mask by x^8, which gives the same position in the next group.
+/// Multiplies a mask by x^8; the result is the mask at the same position in the next group.
 ///
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
 unsafe fn next_group(V128(mask): V128) -> V128 {
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let zero = vdupq_n_u8(0);
-        // Only the top byte, times x^7 + x^2 + x + 1; the products of the adjacent zeros are zeros.
+        // Only the top byte is multiplied by x^7 + x^2 + x + 1; the products of the adjacent zeros are zero.
         let top = vget_low_u8(vextq_u8::<15>(mask, zero));
         let reduced = vmull_p8(vreinterpret_p8_u8(top), vdup_n_p8(0x87));
         V128(veorq_u8(vextq_u8::<15>(zero, mask), vreinterpretq_u8_p16(reduced)))

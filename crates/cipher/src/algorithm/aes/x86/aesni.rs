@@ -1,6 +1,6 @@
-//! AES-NI on 128-bit vectors: one block per register (every x86 CPU with AES instructions).
+//! AES-NI on 128-bit vectors: one block per register, for every x86 CPU with AES instructions.
 //!
-//! The kernel is compiled twice: with AVX, and without it for small cores.
+//! The kernel is compiled twice: with AVX, and without it for small CPU cores.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -41,19 +41,19 @@ kernel!(AesNiAvx);
 impl Rounds for V128 {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, _blocks: usize) -> Self {
-        // SAFETY: the trait's contract; a vector of one block has no part, so this is unreachable.
+        // SAFETY: by the trait's contract; a one-block vector has no smaller part, so this is unreachable.
         unsafe { Self::load(from) }
     }
 
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, _blocks: usize) {
-        // SAFETY: the trait's contract; a vector of one block has no part, so this is unreachable.
+        // SAFETY: by the trait's contract; a one-block vector has no smaller part, so this is unreachable.
         unsafe { self.store(to) }
     }
 
     #[inline(always)]
     unsafe fn key(key: &WideKey) -> Self {
-        // SAFETY: the trait's contract; a wide key is aligned and wider than the vector.
+        // SAFETY: by the trait's contract; a wide key is aligned, and wider than the vector.
         Self(unsafe { _mm_load_si128(key.0.as_ptr().cast()) })
     }
 
@@ -95,14 +95,14 @@ impl Rounds for V128 {
     }
 }
 
-/// Multiplies by x: both qwords shift left, each top bit moves into the other half, and the
-/// upper one is reduced.
+/// Multiplies by x: both qwords are shifted left, the top bit of each is moved to the other one, and that of the
+/// upper qword is reduced.
 ///
 /// # Safety
 /// As for [`Rounds`].
 #[inline(always)]
 unsafe fn double(x: V128) -> V128 {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         // Copies the sign of dword 3 over dword 0, and the sign of dword 1 over dword 2.
         let signs = _mm_srai_epi32::<31>(_mm_shuffle_epi32::<0b00_01_00_11>(x.0));

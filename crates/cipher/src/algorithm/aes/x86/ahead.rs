@@ -1,11 +1,11 @@
-//! XTS on 256-bit vectors with masks computed ahead of the rounds: for 512-byte sectors and whole KiB.
+//! XTS on 256-bit vectors, with masks computed in advance of the rounds, for 512-byte sectors and whole KiB.
 //!
-//! Two rounds per cycle with a latency of four keep eight vectors busy; with eleven in flight a stall is hidden
-//! behind the others. Eleven vectors, a round key and the registers for masks fill the sixteen registers, so
-//! the masks are in memory. While one piece of a KiB goes through the rounds, shifts and additions, which use
-//! different ports from the AES rounds, compute the masks of the next. Carry-less multiplications, which use
-//! the same ports, are only needed from piece to piece. Two blocks half a piece apart share a vector, so that
-//! each doubling serves both.
+//! With two rounds per cycle and a latency of four cycles, eight vectors keep the CPU busy; with eleven, stalls of
+//! one vector are hidden by the others. Eleven vectors, a round key and the registers for computing masks occupy all
+//! sixteen registers, so the masks are stored in memory. While a piece of one KiB passes through the rounds, the
+//! masks of the next piece are computed by shifts and additions, which use different execution ports from the AES
+//! rounds. Carry-less multiplications, which use the same ports, are needed only between pieces. Each vector contains
+//! two blocks that are half a piece apart, so that each doubling computes the masks of both.
 
 use std::arch::asm;
 
@@ -15,10 +15,10 @@ use super::xts::{Tweaks, UNITS, encrypt_tweaks};
 use crate::kernel::{BLOCK, Buffer, Run};
 use crate::vector::{V256, Vector, Words};
 
-/// Bytes whose masks are computed together: two sectors, or a KiB of a longer unit.
+/// Number of bytes whose masks are computed together: two sectors, or a KiB of a longer unit.
 const PIECE: usize = 1024;
 
-/// Size in bytes of a data unit that is half a piece.
+/// Size in bytes of a data unit that fills half a piece.
 const SECTOR: usize = PIECE / 2;
 
 /// Bytes of a vector.
@@ -27,11 +27,12 @@ const BYTES: usize = V256::BYTES;
 /// Vectors of a piece.
 const VECTORS: usize = PIECE / BYTES;
 
-/// The masks of a piece in the order of its blocks, each plus the last round key.
+/// The masks of a piece in the order of its blocks, each XORed with the last round key.
 #[repr(C, align(64))]
 struct Masks([u8; PIECE]);
 
-/// Whether [`pieces`] handles `bytes` of data in units of `unit` bytes. It does not pay for a single sector.
+/// Whether [`pieces`] can process `bytes` bytes of data in units of `unit` bytes. For a single sector it is not
+/// worthwhile.
 pub(super) fn takes(unit: usize, bytes: usize) -> bool {
     bytes >= PIECE && (unit == SECTOR || unit.is_multiple_of(PIECE))
 }
@@ -39,8 +40,8 @@ pub(super) fn takes(unit: usize, bytes: usize) -> bool {
 /// Transforms the units of `buffer`.
 ///
 /// # Safety
-/// The caller must have the instruction set of [`V256`] enabled. `R` must be the rounds of `keys`, and
-/// [`takes`] must hold for the buffer.
+/// The instruction set of [`V256`] must be enabled in the calling function. `R` must be the number of rounds of `keys`,
+/// and [`takes`] must hold for the buffer.
 #[inline(always)]
 pub(super) unsafe fn pieces<const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
@@ -77,19 +78,19 @@ pub(super) unsafe fn pieces<const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// The masks that pieces begin with.
+/// The masks at the start of each piece.
 struct Starts<'a, const R: usize> {
     keys: &'a RoundKeys,
     tweaks: Tweaks,
-    /// Number of enciphered tweaks already used, and their total number.
+    /// Number of encrypted tweaks already used, and their total number.
     used: usize,
     ready: usize,
     number: u128,
     step: u128,
     units_left: usize,
-    /// Whole pieces in a unit; none in a sector.
+    /// Number of whole pieces in a unit; 0 for a sector.
     pieces: usize,
-    /// Remaining pieces of the current unit.
+    /// Number of remaining pieces of the current unit.
     pieces_left: usize,
 }
 
@@ -109,19 +110,19 @@ impl<'a, const R: usize> Starts<'a, R> {
         }
     }
 
-    /// The first masks of the next piece's two halves; arbitrary after the last piece. `end` is the mask after
-    /// those of the previous piece.
+    /// The first masks of the next piece's two halves; they are arbitrary after the last piece. `end` is the mask
+    /// that follows those of the previous piece.
     ///
     /// # Safety
     /// As for [`pieces`].
     #[inline(always)]
     unsafe fn next(&mut self, end: V256) -> V256 {
-        // SAFETY: the caller guarantees the instruction set. There is a spare tweak at the end, so two can be
-        // read starting at any of them.
+        // SAFETY: the caller guarantees the instruction set. There is one more tweak at the end, so two tweaks can be
+        // read at any position.
         unsafe {
             if self.pieces_left > 0 {
                 self.pieces_left -= 1;
-                // The end is half a piece beyond the start.
+                // The end mask is half a piece after the start mask.
                 return end.half_a_piece_on();
             }
             if self.used >= self.ready {
@@ -139,7 +140,7 @@ impl<'a, const R: usize> Starts<'a, R> {
         }
     }
 
-    /// Enciphers the tweaks of the next units.
+    /// Encrypts the tweaks of the next units.
     ///
     /// # Safety
     /// As for [`pieces`].
@@ -157,14 +158,14 @@ impl<'a, const R: usize> Starts<'a, R> {
     }
 }
 
-/// Computes the masks of a piece together: four sequences in parallel, because one would have the latency of 32
-/// doublings. Returns the mask after the last.
+/// Computes the masks of a piece togetherin four parallel sequences, because a single one would have the latency of
+/// 32 doublings. Returns the mask after the last.
 ///
 /// # Safety
 /// As for [`pieces`]; `masks` must be valid for a piece.
 #[inline(always)]
 unsafe fn all_masks(start: V256, last: V256, masks: *mut u8) -> V256 {
-    // SAFETY: the instruction set and the memory are the caller's promise.
+    // SAFETY: the caller guarantees the instruction set and the memory.
     unsafe {
         let mut eighths = [start; 4];
         for i in 1..4 {
@@ -179,40 +180,40 @@ unsafe fn all_masks(start: V256, last: V256, masks: *mut u8) -> V256 {
     }
 }
 
-/// The masks with which the next doublings start: one for the first and one for the second quarter, with those
-/// of the third and fourth in the other lanes. With a single sequence each doubling would wait for the one
-/// before.
+/// The masks from which the next doublings start: one vector for the first and one for the second quarter of the
+/// piece, with the masks of the third and fourth quarter in the other lanes. With a single sequence, each doubling
+/// would wait for the previous one.
 type Chains = [V256; 2];
 
-/// The sequences of a piece that begins with `start`.
+/// The sequences of a piece that starts with the mask `start`.
 ///
 /// # Safety
 /// As for [`pieces`].
 #[inline(always)]
 unsafe fn two_chains(start: V256) -> Chains {
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe { [start, start.quarter_on()] }
 }
 
-/// Stores mask `i` of both halves of a piece and returns the next ones.
+/// Stores mask `i` of both halves of a piece, and returns the next masks.
 ///
 /// # Safety
 /// As for [`all_masks`]; `i` must be less than [`VECTORS`].
 #[inline(always)]
 unsafe fn one_mask(chain: V256, last: V256, masks: *mut u8, i: usize) -> V256 {
-    // SAFETY: the instruction set and the memory are the caller's promise.
+    // SAFETY: the caller guarantees the instruction set and the memory.
     unsafe {
         chain.xor(last).store_apart(masks.add(i * BLOCK), masks.add(SECTOR + i * BLOCK));
         chain.double()
     }
 }
 
-/// Transforms `N` vectors of a piece, starting with number `FIRST`. If `MAKE` is set, computes as many masks of
-/// the next piece at the same time. Returns the masks that follow.
+/// Transforms `N` vectors of a piece, starting with number `FIRST`. If `MAKE` is set, also computes as many masks of
+/// the next piece. Returns the masks that follow.
 ///
 /// # Safety
-/// As for [`pieces`]; all pointers must be valid for a piece, or for half of one if the group ends there,
-/// and `src` and `dst` be equal or disjoint.
+/// As for [`pieces`]; all pointers must be valid for a piece, or for half a piece if the group ends there. `src` and
+/// `dst` must be equal or disjoint.
 #[inline(always)]
 unsafe fn group<
     const R: usize,
@@ -233,7 +234,7 @@ unsafe fn group<
     let mut x = [chains[0]; N];
     // SAFETY: the caller guarantees the instruction set and the memory.
     unsafe {
-        // The masks contain the last round key, so it is removed before the first round.
+        // The masks include the last round key, which is therefore removed before the first round.
         let whiten = V256::key(&keys[0]).xor(V256::key(&keys[R]));
         unrolled!(j in 0 1 2 3 4 5 6 7 8 9 10 => {
             if j < N {
@@ -245,11 +246,11 @@ unsafe fn group<
             if round < R {
                 x = round_of::<V256, N, ENCRYPT>(x, &keys[round]);
                 if MAKE {
-                    // Without this the compiler would move the masks to before the rounds.
+                    // Without this, the compiler would move the computation of masks before the rounds.
                     for x in &mut x {
                         *x = x.pin();
                     }
-                    // Spread evenly: one or two in each round.
+                    // Distributed evenly: one or two in each round.
                     unrolled!(j in 0 1 2 3 4 5 6 7 8 9 10 => {
                         if j < N && j * (R - 1) / N == round - 1 {
                             let (which, i) = ((FIRST + j) % 2, (FIRST + j) / 2);
@@ -261,7 +262,7 @@ unsafe fn group<
                 }
             }
         });
-        // A second load is cheaper than a register for each mask.
+        // A second load is cheaper than keeping each mask in a register.
         let now = again(now);
         unrolled!(j in 0 1 2 3 4 5 6 7 8 9 10 => {
             if j < N {
@@ -273,7 +274,7 @@ unsafe fn group<
     chains
 }
 
-/// Returns the same pointer but hides this from the compiler.
+/// Returns the same pointer, but hides this from the compiler.
 #[inline(always)]
 #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read through the pointer there")]
 fn again(mut pointer: *const u8) -> *const u8 {

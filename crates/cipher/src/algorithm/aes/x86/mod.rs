@@ -1,4 +1,4 @@
-//! AES on x86: XTS fused with the cipher, written once over a vector of blocks.
+//! AES on x86: XTS fused with the cipher, written once for vectors of any width.
 
 mod aesni;
 mod ahead;

@@ -1,24 +1,24 @@
-//! The rounds over a vector of cipher blocks.
+//! The AES rounds for a vector of cipher blocks.
 
 use super::super::blocks::GROUP;
 use super::super::keys::{RoundKeys, WideKey};
 use super::super::wide::Cipher;
 use crate::vector::Vector;
 
-/// Cipher blocks side by side in one register.
+/// Several cipher blocks in one register.
 ///
 /// # Safety
 /// As for [`Vector`].
 pub(super) trait Rounds: Vector {
-    /// Reads `blocks < LANES` blocks and zeroes the rest; `from` must be valid for that many.
+    /// Reads `blocks < LANES` blocks and sets the rest to zero; `from` must be valid for that many blocks.
     unsafe fn load_part(from: *const u8, blocks: usize) -> Self;
-    /// Writes the first `blocks < LANES` blocks; `to` must be valid for that many.
+    /// Writes the first `blocks < LANES` blocks; `to` must be valid for that many blocks.
     unsafe fn store_part(self, to: *mut u8, blocks: usize);
-    /// Loads a round key into every block.
+    /// Loads a round key into every block of the vector.
     unsafe fn key(key: &WideKey) -> Self;
 
-    /// Returns the vector unchanged and forces its computation to happen here. The compiler would
-    /// otherwise move it down to its use, although its purpose is to fill the gaps of other work.
+    /// Returns the vector unchanged, and forces it to be computed at this point. Otherwise the compiler would move
+    /// the computation to where the vector is used, although it is meant to fill gaps in other work.
     unsafe fn pin(self) -> Self;
 
     /// A round of the cipher.
@@ -30,12 +30,10 @@ pub(super) trait Rounds: Vector {
     /// The last round of the equivalent inverse cipher.
     unsafe fn dec_last(self, key: Self) -> Self;
 
-    /// The masks of a unit's first group: block `i` of vector `j` is `tweak * x^(LANES j + i)`.
-    /// Every block of `tweak` holds the tweak; `before` holds the vectors before the `j`th, with `j
-    /// < GROUP`.
+    /// The masks of a unit's first group: block `i` of vector `j` is `tweak * x^(LANES j + i)`. Every block of
+    /// `tweak` contains the tweak; `before` contains the vectors before vector `j`, where `j < GROUP`.
     unsafe fn first_mask(j: usize, tweak: Self, before: &[Self; GROUP]) -> Self;
-    /// Multiplies each block by `x^(GROUP * LANES)`, which gives the same position in the next
-    /// group.
+    /// Multiplies each block by `x^(GROUP * LANES)`; the result is the mask at the same position in the next group.
     unsafe fn next_group(self) -> Self;
 }
 
@@ -72,9 +70,8 @@ impl<V: Rounds> Cipher for V {
     }
 }
 
-/// Repeats a block for each number. These loops come close to the compiler's own limits for
-/// unrolling. Beyond those limits the arrays of vectors would be in memory, and the speed would
-/// vary between builds.
+/// Repeats a block of code for each number. These loops come close to the compiler's own limits for unrolling. Beyond
+/// these limits, the arrays of vectors would be stored in memory, and the speed would vary between builds.
 macro_rules! unrolled {
     ($i:ident in $($number:literal)* => $body:block) => {
         $({
@@ -101,7 +98,7 @@ macro_rules! aes {
 
 pub(super) use aes;
 
-/// Applies all rounds but the last.
+/// Applies all rounds except the last.
 ///
 /// # Safety
 /// As for [`Rounds`].
@@ -112,14 +109,14 @@ pub(super) unsafe fn rounds<V: Rounds, const R: usize, const N: usize, const ENC
 ) -> [V; N] {
     unrolled!(round in 1 2 3 4 5 6 7 8 9 10 11 12 13 => {
         if round < R {
-            // SAFETY: the instruction set is the caller's promise.
+            // SAFETY: the caller guarantees the instruction set.
             x = unsafe { round_of::<V, N, ENCRYPT>(x, &keys[round]) };
         }
     });
     x
 }
 
-/// Applies one round other than the last.
+/// Applies one round, but not the last one.
 ///
 /// # Safety
 /// As for [`Rounds`].
@@ -128,7 +125,7 @@ pub(super) unsafe fn round_of<V: Rounds, const N: usize, const ENCRYPT: bool>(
     mut x: [V; N],
     key: &WideKey,
 ) -> [V; N] {
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let key = V::key(key);
         for x in &mut x {
@@ -138,12 +135,12 @@ pub(super) unsafe fn round_of<V: Rounds, const N: usize, const ENCRYPT: bool>(
     x
 }
 
-/// Applies the last round; in XTS its key is the last round key plus the mask.
+/// Applies the last round. In XTS its key is the last round key XORed with the mask.
 ///
 /// # Safety
 /// As for [`Rounds`].
 #[inline(always)]
 pub(super) unsafe fn final_round<V: Rounds, const ENCRYPT: bool>(x: V, key: V) -> V {
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe { if ENCRYPT { x.enc_last(key) } else { x.dec_last(key) } }
 }

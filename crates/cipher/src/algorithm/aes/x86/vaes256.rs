@@ -1,4 +1,4 @@
-//! VAES on 256-bit vectors: two blocks per register.
+//! VAES with 256-bit vectors: two blocks per register.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -48,8 +48,8 @@ macro_rules! times_x_bytes {
     }};
 }
 
-/// Shifts qwords left and adds the bits that each one lost: the low qword's bits go to the high
-/// one, and the high one's bits come back reduced.
+/// Shifts qwords left and restores the bits that each one lost: those of the low qword are moved to the high qword,
+/// and those of the high qword are reduced into the low qword.
 macro_rules! with_carry {
     ($shifted:expr, $carry:expr) => {{
         let reduced = _mm256_clmulepi64_epi128::<0x01>($carry, _mm256_set1_epi64x(REDUCTION));
@@ -65,43 +65,43 @@ macro_rules! times_x_bits {
     };
 }
 
-/// The operations for masks computed ahead; each may use the whole instruction set, like the methods of
-/// [`Vector`].
+/// The operations for masks computed in advance. Like the methods of [`Vector`], each may use the whole instruction
+/// set.
 impl V256 {
     /// Multiplies both blocks by `x`, without a carry-less multiplication.
     #[inline(always)]
     pub(super) unsafe fn double(self) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            // The top bit of each qword goes to the other one; that of the high qword is reduced.
+            // The top bit of each qword is moved to the other qword; that of the high qword is reduced.
             let tops = _mm256_srai_epi32::<31>(_mm256_shuffle_epi32::<0x13>(self.0));
             let carry = _mm256_and_si256(tops, _mm256_setr_epi64x(REDUCTION, 1, REDUCTION, 1));
             Self(_mm256_xor_si256(_mm256_add_epi64(self.0, self.0), carry))
         }
     }
 
-    /// Multiplies both blocks by `x^8`: the same position an eighth of a piece later.
+    /// Multiplies both blocks by `x^8`: the masks an eighth of a piece later.
     #[inline(always)]
     pub(super) unsafe fn eighth_on(self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { times_x_bytes!(self.0, 1) })
     }
 
-    /// Multiplies both blocks by `x^16`: the same position a quarter of a piece later.
+    /// Multiplies both blocks by `x^16`: the masks a quarter of a piece later.
     #[inline(always)]
     pub(super) unsafe fn quarter_on(self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { times_x_bytes!(self.0, 2) })
     }
 
-    /// Multiplies both blocks by `x^32`: the same position half a piece later.
+    /// Multiplies both blocks by `x^32`: the masks half a piece later.
     #[inline(always)]
     pub(super) unsafe fn half_a_piece_on(self) -> Self {
         // SAFETY: the trait's contract.
         Self(unsafe { times_x_bytes!(self.0, 4) })
     }
 
-    /// The first masks of a piece's halves in a unit with this enciphered tweak.
+    /// The first masks of the two halves of a piece, in a unit with this encrypted tweak.
     #[inline(always)]
     pub(super) unsafe fn halves_of_a_piece(tweak: &Block) -> Self {
         // SAFETY: the trait's contract.
@@ -111,10 +111,10 @@ impl V256 {
         }
     }
 
-    /// Writes one block to each of two addresses, which must be valid for it.
+    /// Writes one block to each of the two addresses, which must be valid for it.
     #[inline(always)]
     pub(super) unsafe fn store_apart(self, low: *mut u8, high: *mut u8) {
-        // SAFETY: the caller's promise and the trait's contract.
+        // SAFETY: guaranteed by the caller and by the trait's contract.
         unsafe {
             _mm_storeu_si128(low.cast(), _mm256_castsi256_si128(self.0));
             _mm_storeu_si128(high.cast(), _mm256_extracti128_si256::<1>(self.0));
@@ -125,19 +125,19 @@ impl V256 {
 impl Rounds for V256 {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, _blocks: usize) -> Self {
-        // SAFETY: the trait's contract; a part of a two-block vector is one block.
+        // SAFETY: by the trait's contract; a part of a two-block vector is one block.
         Self(unsafe { _mm256_zextsi128_si256(_mm_loadu_si128(from.cast())) })
     }
 
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, _blocks: usize) {
-        // SAFETY: the trait's contract; a part of a two-block vector is one block.
+        // SAFETY: by the trait's contract; a part of a two-block vector is one block.
         unsafe { _mm_storeu_si128(to.cast(), _mm256_castsi256_si128(self.0)) }
     }
 
     #[inline(always)]
     unsafe fn key(key: &WideKey) -> Self {
-        // SAFETY: the trait's contract; a wide key is aligned and more than wide enough.
+        // SAFETY: by the trait's contract; a wide key is aligned, and wider than the vector.
         Self(unsafe { _mm256_load_si256(key.0.as_ptr().cast()) })
     }
 
@@ -163,7 +163,7 @@ impl Rounds for V256 {
         unsafe {
             Self(match j {
                 0 => {
-                    // Multiplies block i by x^i. A qword shift by 64 gives 0.
+                    // Multiplies block i by x^i. Shifting a qword by 64 results in 0.
                     let carry = _mm256_srlv_epi64(tweak.0, _mm256_setr_epi64x(64, 64, 63, 63));
                     let shifted = _mm256_sllv_epi64(tweak.0, _mm256_setr_epi64x(0, 0, 1, 1));
                     with_carry!(shifted, carry)

@@ -1,4 +1,4 @@
-//! VAES on 512-bit vectors: four blocks per register.
+//! VAES with 512-bit vectors: four blocks per register.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -41,8 +41,8 @@ macro_rules! times_x_bytes {
     }};
 }
 
-/// `v` times a small power of x. In each block, `LOW` and `HIGH` select the qword of `powers` that
-/// multiplies the low and the high qword of `v`.
+/// The product of `v` and a small power of x. In each block, `LOW` and `HIGH` select the qword of `powers` by which
+/// the low and the high qword of `v` are multiplied.
 macro_rules! times_power {
     ($v:expr, $powers:expr, $low:literal, $high:literal) => {{
         let low = _mm512_clmulepi64_epi128::<$low>($v, $powers);
@@ -55,19 +55,19 @@ macro_rules! times_power {
 impl Rounds for V512 {
     #[inline(always)]
     unsafe fn load_part(from: *const u8, blocks: usize) -> Self {
-        // SAFETY: the trait's contract; lanes outside the mask are not accessed.
+        // SAFETY: by the trait's contract; lanes outside the mask are not accessed.
         Self(unsafe { _mm512_maskz_loadu_epi64(mask(blocks), from.cast()) })
     }
 
     #[inline(always)]
     unsafe fn store_part(self, to: *mut u8, blocks: usize) {
-        // SAFETY: the trait's contract; lanes outside the mask are not accessed.
+        // SAFETY: by the trait's contract; lanes outside the mask are not accessed.
         unsafe { _mm512_mask_storeu_epi64(to.cast(), mask(blocks), self.0) }
     }
 
     #[inline(always)]
     unsafe fn key(key: &WideKey) -> Self {
-        // SAFETY: the trait's contract; a wide key has the size and alignment of the vector.
+        // SAFETY: by the trait's contract; a wide key has the size and alignment of the vector.
         Self(unsafe { _mm512_load_si512(key.0.as_ptr().cast()) })
     }
 
@@ -91,7 +91,7 @@ impl Rounds for V512 {
     unsafe fn first_mask(j: usize, tweak: Self, before: &[Self; GROUP]) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            // Block i has x^i in its low qword and x^(4 + i) in its high qword.
+            // The low qword of block i is x^i, and its high qword is x^(4 + i).
             let powers = _mm512_setr_epi64(1, 0x10, 2, 0x20, 4, 0x40, 8, 0x80);
             Self(match j {
                 0 => times_power!(tweak.0, powers, 0x00, 0x01),
@@ -109,7 +109,7 @@ impl Rounds for V512 {
     }
 }
 
-/// Mask of the qwords of the first `blocks` blocks.
+/// The mask of the qwords in the first `blocks` blocks.
 #[inline(always)]
 fn mask(blocks: usize) -> __mmask8 {
     (1u8 << (2 * blocks)) - 1

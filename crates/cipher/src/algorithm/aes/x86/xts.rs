@@ -1,28 +1,27 @@
-//! The fused XTS kernel over any [`Rounds`]: tweaks stay in registers, and batching hides unit
-//! borders.
+//! The fused XTS kernel for any [`Rounds`]: tweaks stay in registers, and batching hides unit borders.
 //!
-//! The kernel enciphers the tweaks of up to [`UNITS`] data units together; one at a time, each
-//! would cost the latency of a whole AES. Data passes through in groups of [`GROUP`] vectors.
-//! Carry-less multiplication derives each group's masks from those before, on other ports than the
-//! AES rounds. It always works one group ahead, even across unit borders. Rounds therefore never
-//! wait for masks, and 512-byte units run as fast as long ones. The last round uses `key + mask` as
-//! its key, which saves the final addition.
+//! The kernel encrypts the tweaks of up to [`UNITS`] data units together, because each individual one would take the
+//! latency of a whole AES encryption. Data is processed in groups of [`GROUP`] vectors. The masks of each group are
+//! derived from those of the previous group by carry-less multiplication, which uses different execution ports from
+//! the AES rounds. They are always computed one group in advance, even across unit borders. Rounds therefore never
+//! wait for masks, and 512-byte units are as fast as long ones. The last round uses `key + mask` as its key, which
+//! saves the final XOR.
 
 use super::super::blocks::GROUP;
 use super::super::keys::{RoundKeys, XtsKeys};
 use super::rounds::{Rounds, final_round, round_of, rounds, unrolled};
 use crate::kernel::{BLOCK, Block, Buffer, Run};
 
-/// Data units whose tweaks are enciphered together.
+/// Number of data units whose tweaks are encrypted together.
 pub(super) const UNITS: usize = 32;
 
-/// Number of tweaks in a batch, plus one spare.
+/// A batch of tweaks and one more.
 pub(super) type Tweaks = [Block; UNITS + 1];
 
 /// Transforms the units of `buffer`.
 ///
 /// # Safety
-/// The caller must have `V`'s instruction set enabled. `R` must be the rounds of `keys`.
+/// `V`'s instruction set must be enabled in the calling function. `R` must be the number of rounds of `keys`.
 #[inline(always)]
 pub(super) unsafe fn units<V: Rounds, const R: usize, const ENCRYPT: bool>(
     keys: &XtsKeys,
@@ -33,7 +32,7 @@ pub(super) unsafe fn units<V: Rounds, const R: usize, const ENCRYPT: bool>(
     let mut left = buffer.len() / unit;
     let (mut src, mut dst) = buffer.pointers();
     let data_keys = if ENCRYPT { &keys.data.encrypt } else { &keys.data.decrypt };
-    // One more than a batch: the last unit also prepares masks for a next unit, which are not used.
+    // One more tweak than a batch, because the last unit also prepares the masks of a next unit, which are not used.
     let mut tweaks: Tweaks = [[0; BLOCK]; UNITS + 1];
     let step = u128::from(run.layout.tweak_step);
     let mut number = run.first;
@@ -43,8 +42,8 @@ pub(super) unsafe fn units<V: Rounds, const R: usize, const ENCRYPT: bool>(
             *tweak = number.to_le_bytes();
             number = number.wrapping_add(step);
         }
-        // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left`
-        // units, and `batch` is at most that.
+        // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left` units, and `batch`
+        // is not greater than that.
         unsafe {
             encrypt_tweaks::<V, R>(&keys.tweak, &mut tweaks, batch);
             let mut masks = first_masks(&tweaks[0]);
@@ -65,7 +64,7 @@ pub(super) unsafe fn units<V: Rounds, const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Enciphers the first `count` tweaks, and changes the rest of the last vector.
+/// Encrypts the first `count` tweaks, and also changes the rest of the last vector.
 ///
 /// # Safety
 /// As for [`units`].
@@ -102,8 +101,8 @@ pub(super) unsafe fn encrypt_tweaks<V: Rounds, const R: usize>(
     }
 }
 
-/// Transforms a data unit of `blocks` blocks whose first masks are `masks`. Returns the first masks
-/// of the next unit, whose enciphered tweak is `next_tweak`.
+/// Encrypts or decrypts a data unit of `blocks` blocks whose first masks are `masks`. Returns the first masks of the
+/// next unit, whose encrypted tweak is `next_tweak`.
 ///
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for `blocks` blocks, and equal or disjoint.
@@ -117,9 +116,8 @@ unsafe fn one_unit<V: Rounds, const R: usize, const ENCRYPT: bool>(
     mut blocks: usize,
 ) -> [V; GROUP] {
     let bytes = V::BYTES;
-    // SAFETY: the caller guarantees the instruction set. Every access is to one of the `blocks`
-    // blocks left at `src` and `dst`: whole groups and vectors as long as enough blocks are left,
-    // then a part.
+    // SAFETY: the caller guarantees the instruction set. Every access is to one of the `blocks` blocks that remain at
+    // `src` and `dst`: whole groups and vectors as long as enough blocks remain, then a part of a vector.
     unsafe {
         while blocks > GROUP * V::LANES {
             let next = one_group::<V, R, ENCRYPT, false>(keys, masks, next_tweak, src, dst);
@@ -149,13 +147,12 @@ unsafe fn one_unit<V: Rounds, const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Transforms a group of vectors under their masks and returns the masks of the next group. That
-/// group belongs to the same unit or, if this is the unit's `LAST` group, to the unit whose
-/// enciphered tweak is `next_tweak`.
+/// Encrypts or decrypts a group of vectors with their masks, and returns the masks of the next group. That group
+/// belongs to the same unit or, if this is the unit's `LAST` group, to the unit whose encrypted tweak is
+/// `next_tweak`.
 ///
-/// The kernel computes the next masks between the rounds, one vector per round. Before or after the
-/// rounds they would compete with the final additions for ports, and the compiler would move them
-/// there.
+/// The kernel computes the next masks between the rounds, one vector per round. Before or after the rounds, these
+/// computations would compete with the final XORs for execution ports; the compiler would otherwise move them there.
 ///
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for a group, and equal or disjoint.
@@ -201,13 +198,13 @@ unsafe fn one_group<V: Rounds, const R: usize, const ENCRYPT: bool, const LAST: 
     next
 }
 
-/// The masks of a unit's first group, from its enciphered tweak.
+/// The masks of a unit's first group, computed from its encrypted tweak.
 ///
 /// # Safety
 /// As for [`units`].
 #[inline(always)]
 unsafe fn first_masks<V: Rounds>(tweak: &Block) -> [V; GROUP] {
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let tweak = V::lanes(tweak);
         let mut masks = [tweak; GROUP];
@@ -228,7 +225,7 @@ unsafe fn one_vector<V: Rounds, const R: usize, const ENCRYPT: bool>(
     x: V,
     mask: V,
 ) -> V {
-    // SAFETY: the instruction set is the caller's promise.
+    // SAFETY: the caller guarantees the instruction set.
     unsafe {
         let x = [x.xor3(mask, V::key(&keys[0]))];
         let [x] = rounds::<V, R, 1, ENCRYPT>(keys, x);

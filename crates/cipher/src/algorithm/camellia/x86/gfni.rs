@@ -1,4 +1,5 @@
-//! The kernels with GFNI: 32 blocks on AVX2, or 64 on AVX-512 with the whole state in registers; see [`super::matrices`].
+//! The kernels with GFNI: 32 blocks with AVX2, or 64 with AVX-512, where the whole state is in registers; see
+//! [`super::matrices`].
 
 use super::super::function::TURNED_INPUT;
 use super::super::schedule::{SEGMENT, Schedule};
@@ -38,10 +39,10 @@ macro_rules! kernel {
 kernel!(Gfni256, V256, "gfni-avx2", masks_256);
 kernel!(Gfni512, V512, "gfni-avx512", masks_512);
 
-/// A half of the state: byte positions, most significant first.
+/// Half of the state: byte positions, the most significant first.
 type Half<V> = [V; 8];
 
-/// A vector with its own order of the sums in a round.
+/// A vector with its own order of the additions in a round.
 ///
 /// # Safety
 /// As for [`Gfni`].
@@ -55,7 +56,7 @@ trait Diffuse: Gfni {
 #[inline(always)]
 unsafe fn transform<V: Diffuse>(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
     align_frame();
-    // SAFETY: the caller's promise; each pointer goes through the blocks, a vector at a time.
+    // SAFETY: guaranteed by the caller; the blocks are accessed from each pointer one vector at a time.
     unsafe {
         let first = V::lanes(&keys.first);
         let mut x = [first; 16];
@@ -94,14 +95,14 @@ unsafe fn transform<V: Diffuse>(keys: &Keys, from: *const u8, masks: *const u8, 
     }
 }
 
-/// `to + P(S(from))`, with the key.
+/// `to + P(S(from))`, including the round key.
 ///
 /// # Safety
 /// As for [`Gfni`].
 #[inline(always)]
 unsafe fn round<V: Diffuse>(from: Half<V>, to: Half<V>, constants: &[u32; 8]) -> Half<V> {
     let (mut z, mut key) = (from, from);
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         for i in 0..8 {
             let x = if TURNED_INPUT[i] { from[i].affine(ROTATE) } else { from[i] };
@@ -131,7 +132,7 @@ impl Diffuse for V256 {
     }
 }
 
-/// A sum of three terms takes one instruction.
+/// A sum of three terms takes only one instruction.
 impl Diffuse for V512 {
     #[inline(always)]
     unsafe fn diffuse(z: Half<Self>, to: Half<Self>, key: Half<Self>) -> Half<Self> {
@@ -163,7 +164,7 @@ impl Diffuse for V512 {
 unsafe fn rotation<V: Gfni>(mut x: Half<V>, matrices: &HalfMatrices) -> Half<V> {
     for i in 0..4 {
         let next = (i + 1) % 4;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let [same, carry] =
             unsafe { [x[i].affine(matrices.same[i]), x[next].affine(matrices.carry[next])] };
         x[4 + i] = x[4 + i].xor3(same, carry);
@@ -178,7 +179,7 @@ unsafe fn rotation<V: Gfni>(mut x: Half<V>, matrices: &HalfMatrices) -> Half<V> 
 #[inline(always)]
 unsafe fn back<V: Gfni>(mut x: Half<V>, matrices: &HalfMatrices) -> Half<V> {
     for i in 0..4 {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         x[i] ^= unsafe { x[4 + i].affine(matrices.back[i]) };
     }
     x

@@ -1,4 +1,4 @@
-//! The masks of XTS, 512 bytes at a time: a tweak times 1, x ... x^31.
+//! The masks of XTS for 512 bytes at a time: a tweak times 1, x ... x^31.
 
 use std::arch::x86_64::*;
 
@@ -27,16 +27,16 @@ pub(super) unsafe fn masks_256(first: u128, masks: &mut [Block; CHUNK]) {
     }
 }
 
-/// The truth table of a three-input sum.
+/// The truth table for the XOR of three inputs.
 const SUM: i32 = 0x96;
 
 /// # Safety
-/// The CPU must have the features.
+/// The CPU must support the features.
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
 pub(super) unsafe fn masks_512(first: u128, masks: &mut [Block; CHUNK]) {
     let first = _mm_set_epi64x((first >> 64) as i64, first as i64);
-    // Shifts qwords left and adds what each one lost: the low qword's bits go to the high one, and
-    // the high one's bits come back reduced.
+    // Shifts qwords left and restores the bits that each one lost: those of the low qword are moved to the high
+    // qword, and those of the high qword are reduced into the low qword.
     let with_carry = |shifted: __m512i, carry: __m512i| {
         let reduced = _mm512_clmulepi64_epi128::<0x01>(carry, _mm512_set1_epi64(0x87));
         _mm512_ternarylogic_epi32::<SUM>(shifted, _mm512_bslli_epi128::<8>(carry), reduced)

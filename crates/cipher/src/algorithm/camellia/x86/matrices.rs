@@ -1,8 +1,8 @@
 //! The shared part of the GFNI kernels: bit matrices and round constants.
 //!
-//! Both halves stay in the basis in which GF2P8AFFINEINVQB inverts directly, and the instruction's
-//! own map leads back to that basis. Each S-box is therefore one instruction, except s4, whose
-//! rotation comes first.
+//! Both halves are kept in the basis in which GF2P8AFFINEINVQB inverts directly, and the map in the same instruction
+//! converts the result back to this basis. Each S-box is therefore one instruction, except s4, whose rotation comes
+//! first.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -16,7 +16,7 @@ use crate::vector::matrix;
 
 const PLAIN: Linear = INPUT.inverse();
 
-/// From plain bytes to the inversion's basis.
+/// The map from plain bytes to the basis of the inversion.
 pub(super) const ENTER: u64 = matrix(INPUT.0);
 
 /// Back to plain bytes.
@@ -49,12 +49,12 @@ pub(super) struct HalfMatrices {
 /// Constants of one direction.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(in super::super) struct Keys {
-    /// Added to blocks on their way in, in the byte order of memory.
+    /// Added to blocks at the input, in the byte order of memory.
     pub(super) first: Block,
-    /// Bytes of each round, each repeated four times.
+    /// The bytes of each round, each repeated four times.
     pub(super) rounds: [[u32; 8]; MAX_ROUNDS],
     pub(super) layers: [[HalfMatrices; 2]; MAX_LAYERS],
-    /// Added to blocks on their way out.
+    /// Added to blocks at the output.
     pub(super) last: Block,
     pub(super) count: usize,
 }
@@ -71,7 +71,7 @@ impl Keys {
                 back: half.back.map(of),
             });
         }
-        // The left half of a block.
+        // A word as the left half of a block.
         let left = |word: u64| u128::from(word.swap_bytes()).to_le_bytes();
         let bytes = |word: u64| INPUT.of_each(word).to_be_bytes();
         Self {

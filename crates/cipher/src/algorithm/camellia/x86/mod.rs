@@ -1,4 +1,4 @@
-//! Camellia on x86: kernels whose registers hold one byte position of many blocks each.
+//! Camellia on x86: kernels in which each register contains the bytes of many blocks at one position.
 
 mod gfni;
 mod masks;

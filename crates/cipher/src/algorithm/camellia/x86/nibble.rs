@@ -1,4 +1,4 @@
-//! The nibble kernel on AVX2, with the AES instructions for two lanes or for one.
+//! The nibble kernel with AVX2, with AES instructions for two lanes or for one.
 
 use std::arch::x86_64::*;
 

@@ -1,4 +1,4 @@
-//! The nibble kernel on AVX2: 32 blocks per batch.
+//! The nibble kernel with AVX2: 32 blocks per batch.
 
 use std::arch::x86_64::*;
 
@@ -38,7 +38,7 @@ impl Kernel for Avx2 {
             next = double(next);
         }
         let at = masks.as_mut_ptr().cast::<__m256i>();
-        // SAFETY: a vector has two masks, and all of them are in the slice.
+        // SAFETY: a vector contains two masks, and all of them are within the slice.
         unsafe {
             let mut x: [__m256i; GROUP / 2] = [_mm256_setzero_si256(); GROUP / 2];
             for (i, x) in x.iter_mut().enumerate() {
@@ -46,7 +46,7 @@ impl Kernel for Avx2 {
             }
             for start in (GROUP / 2..masks.len() / 2).step_by(GROUP / 2) {
                 for (i, x) in x.iter_mut().enumerate() {
-                    // The byte shifted out is fed back multiplied by x^7 + x^2 + x + 1.
+                    // The byte that was shifted out is multiplied by x^7 + x^2 + x + 1 and added.
                     let out = _mm256_bsrli_epi128::<15>(*x);
                     let low = _mm256_xor_si256(out, _mm256_slli_epi64::<1>(out));
                     let high =

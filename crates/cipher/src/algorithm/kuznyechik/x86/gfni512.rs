@@ -1,5 +1,5 @@
-//! The AVX-512 kernel: 64 blocks per batch in 16 registers; GFNI multiplies, and VBMI permutations
-//! compute Pi.
+//! The AVX-512 kernel: 64 blocks per batch in 16 registers; GFNI is used for multiplications, and VBMI permutations
+//! for Pi.
 
 use std::arch::x86_64::*;
 
@@ -12,13 +12,13 @@ use crate::isa::Vbmi;
 use crate::kernel::BLOCK;
 use crate::vector::{Gfni, V512, Vector, Words, matrix};
 
-/// State bytes are represented as they are.
+/// State bytes are represented by themselves.
 const IDENTITY: Linear = [1, 2, 4, 8, 16, 32, 64, 128];
 
-/// One slice for each byte of a block.
+/// One slice per byte of a block.
 type State = [V512; BLOCK];
 
-/// Multiplication by the factors of a step.
+/// Multiplication by the factors of a step of the recurrence.
 static PRODUCTS: [u64; 6] = {
     let mut products = [0; 6];
     let mut at = 0;
@@ -32,8 +32,8 @@ static PRODUCTS: [u64; 6] = {
     products
 };
 
-/// Repeats a block for each step. A loop close to the compiler's unrolling limits would leave the
-/// state in memory.
+/// Repeats a block of code for each step. A loop is close to the compiler's limits for unrolling, beyond which the
+/// state would be stored in memory.
 macro_rules! unrolled {
     ($i:ident => $body:block) => {
         unrolled!(@ $i 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 => $body)
@@ -92,9 +92,8 @@ impl Kernel for Vbmi {
     }
 }
 
-/// Computes the sixteen elements after `s`; element `n` replaces the one sixteen places before it.
-/// Each direction has its own copy, because the compiler always inlines a function with a single
-/// caller.
+/// Computes the sixteen elements after `s`; each element replaces the one sixteen positions before it. Each direction
+/// has its own copy, because the compiler always inlines a function with a single caller.
 #[inline]
 #[target_feature(enable = "avx512f,gfni")]
 fn recurrence<const ENCRYPT: bool>(steps: &[u32; BLOCK], mut s: State) -> State {
@@ -116,13 +115,13 @@ fn recurrence<const ENCRYPT: bool>(steps: &[u32; BLOCK], mut s: State) -> State 
     s
 }
 
-/// Applies a permutation of bytes to every byte of every slice. Each direction has its own copy, as
-/// for [`recurrence`].
+/// Applies a byte permutation to every byte of every slice. Each direction has its own copy, for the same reason as
+/// [`recurrence`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn substitute_all<const ENCRYPT: bool>(permutation: &[u8; 256], mut s: State) -> State {
     let quarters = std::array::from_fn(|i| {
-        // SAFETY: four vectors are in the permutation.
+        // SAFETY: the permutation is four vectors long.
         unsafe { _mm512_loadu_si512(permutation.as_ptr().add(64 * i).cast()) }
     });
     unrolled!(i => { s[i].0 = substitute(&quarters, s[i].0); });
@@ -155,7 +154,7 @@ unsafe fn fill(first: u128, masks: &mut [u128]) {
     let reduction = _mm512_set1_epi64(0x87);
     let first = _mm512_broadcast_i32x4(_mm_set_epi64x((first >> 64) as i64, first as i64));
     let powers = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
-    // SAFETY: a vector has four masks, and all of them are in the slice.
+    // SAFETY: a vector contains four masks, and all of them are within the slice.
     unsafe {
         let mut x = [first; GROUP / 4];
         for (i, x) in x.iter_mut().enumerate() {

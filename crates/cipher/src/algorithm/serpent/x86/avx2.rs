@@ -1,4 +1,4 @@
-//! AVX2: eight blocks per group, sixteen in flight.
+//! AVX2: eight blocks per group, two groups in parallel.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -13,20 +13,20 @@ impl Word for V256 {
 
     #[inline(always)]
     fn add_key(self, key: &WideKey) -> Self {
-        // SAFETY: the value proves the instruction set.
+        // SAFETY: the value proves that the instruction set is available.
         Self(unsafe { add_key(self.0, key) })
     }
 }
 
 /// `value` plus a key word.
 ///
-/// Uses assembly because the compiler would keep the key in a register from one group to the next
-/// and spill words of the groups instead.
+/// Uses assembly, because the compiler would keep the key in a register from one group to the next, and spill words
+/// of the groups instead.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn add_key(value: __m256i, key: &WideKey) -> __m256i {
     let sum;
-    // SAFETY: the instruction belongs to the set and reads only the key.
+    // SAFETY: the instruction belongs to the enabled instruction set, and reads only the key.
     unsafe {
         asm!(
             "vpxor {sum}, {value}, ymmword ptr [{key}]",
@@ -66,11 +66,11 @@ impl Kernel for Avx2Clmul {
 /// See [`Kernel::masks`].
 ///
 /// # Safety
-/// As there, with VPCLMULQDQ if `CLMUL`.
+/// As for [`Kernel::masks`]; VPCLMULQDQ must also be available if `CLMUL` is set.
 #[inline(always)]
 unsafe fn masks<const CLMUL: bool>(tweak: u128) -> Masks<V256> {
     let (low, high) = (tweak.cast_signed() as i64, (tweak >> 64).cast_signed() as i64);
-    // SAFETY: the CPU has the features, as the caller promises.
+    // SAFETY: the caller guarantees that the CPU supports the features.
     unsafe {
         let tweak = _mm256_set_epi64x(high, low, high, low);
         let swapped = _mm256_set_epi64x(low, high, low, high);
@@ -80,9 +80,8 @@ unsafe fn masks<const CLMUL: bool>(tweak: u128) -> Masks<V256> {
             let first = 2 * vector as i64;
             let left = _mm256_set_epi64x(first + 1, first + 1, first, first);
             let right = _mm256_sub_epi64(_mm256_set1_epi64x(64), left);
-            // Bits lost by the low half go to the high one. Bits lost by the high half are
-            // reduced: because x^128 is x^7 + x^2 + x + 1, they go to the low half once
-            // unchanged and three more times shifted.
+            // Bits lost by the low half are moved to the high half. Bits lost by the high half are reduced: because
+            // x^128 = x^7 + x^2 + x + 1, they are added to the low half once unchanged and three times shifted.
             let carry = _mm256_srlv_epi64(swapped, right);
             let shifted = _mm256_xor_si256(_mm256_sllv_epi64(tweak, left), carry);
             let reduced = if CLMUL {

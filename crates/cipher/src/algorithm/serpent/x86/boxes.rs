@@ -1,13 +1,13 @@
 //! Serpent's S-boxes and their inverses as circuits of three-input gates.
 //!
-//! A SAT solver found them: 7 gates per box. For most boxes it proved that 6 gates are not enough, or that 8
-//! are needed. The circuits omit the constants, as the two-input circuits in [`super::super::boxes`] do.
+//! They were found by a SAT solver and have 7 gates per box. For most boxes the solver proved that 6 gates are not
+//! enough, or that 8 are needed. Like the two-input circuits in [`super::super::boxes`], they omit the constants.
 
 use super::super::word::Word;
 
-/// A word with gates of three inputs.
+/// A word with three-input gates.
 pub(super) trait Ternary: Word {
-    /// Bit `4 a + 2 b + c` of `TABLE` for the bits `a` of `self`, `b` and `c`.
+    /// Bit `4 a + 2 b + c` of `TABLE` for each triple of bits, where `a` is from `self`.
     fn ternary<const TABLE: i32>(self, b: Self, c: Self) -> Self;
 }
 

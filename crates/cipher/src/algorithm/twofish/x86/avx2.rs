@@ -1,4 +1,4 @@
-//! AVX2: planes of 32 blocks, S-boxes as sixteen rows for `vpshufb`.
+//! AVX2: planes of 32 blocks, and S-boxes as sixteen rows for `vpshufb`.
 
 use std::arch::asm;
 use std::arch::x86_64::*;
@@ -14,9 +14,8 @@ impl Kernel for Avx2 {
     type Vector = V256;
 }
 
-/// Returns the vector unchanged and forces its computation by exactly these instructions. The
-/// compiler would otherwise rearrange them, which takes more instructions, or more registers than
-/// exist.
+/// Returns the vector unchanged, and forces it to be computed by exactly these instructions. Otherwise the compiler
+/// would rearrange them, which would take more instructions, or more registers than there are.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pin(mut v: __m256i) -> __m256i {
@@ -36,7 +35,7 @@ impl Planes for V256 {
     unsafe fn to_planes(words: [Self; 4]) -> [Self; 4] {
         // SAFETY: the trait's contract.
         unsafe {
-            // Groups the bytes of a lane's four words; each group then is a word to transpose.
+            // Groups the bytes of a lane's four words, so that each group is a word to be transposed.
             let group = Self::lanes(&[0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15]).0;
             let mut groups = words;
             for word in &mut groups {

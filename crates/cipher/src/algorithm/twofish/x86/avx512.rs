@@ -16,17 +16,17 @@ impl Kernel for Vbmi2 {
     type Vector = V512;
 }
 
-/// Looks up each byte of a plane: the low six bits select an entry in every quarter, and the top
-/// two bits select the quarter.
+/// Looks up each byte of a plane: the low six bits select an entry in each quarter, and the top two bits select the
+/// quarter.
 ///
-/// Uses assembly because the compiler keeps more masks than there are registers and takes more
-/// instructions. Mask registers are scarce: four hold constants of [`transpose_bytes`].
+/// Uses assembly, because the compiler would keep more masks than there are registers and use more instructions. Mask
+/// registers are scarce, because four of them contain constants of [`transpose_bytes`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn look_up(table: &Quarters, x: __m512i) -> __m512i {
     let low;
     let _high: __m512i;
-    // SAFETY: the function enables the instructions; all loads are from the table.
+    // SAFETY: this function enables the instructions; all loads are from the table.
     unsafe {
         asm!(
             "vptestmb {bit6}, {x}, {sixth}",
@@ -49,7 +49,7 @@ fn look_up(table: &Quarters, x: __m512i) -> __m512i {
     low
 }
 
-/// Products with a constant of the MDS matrix, as a matrix over bits.
+/// Multiplication by a constant of the MDS matrix, as a bit matrix.
 const fn times(factor: u8) -> u64 {
     let mut images = [0; 8];
     let mut bit = 0;
@@ -63,16 +63,16 @@ const fn times(factor: u8) -> u64 {
 const TIMES_5B: u64 = times(0x5B);
 const TIMES_EF: u64 = times(0xEF);
 
-/// Masks of every second byte and every second pair of bytes.
+/// Masks for every second byte and every second pair of bytes.
 const ODD_BYTES: __mmask64 = 0xAAAA_AAAA_AAAA_AAAA;
 const ODD_PAIRS: __mmask64 = 0xCCCC_CCCC_CCCC_CCCC;
 
-/// Replaces the bytes of `v` in `mask` with the bytes of `other` that `indices` select, in one
-/// instruction (the compiler turns the intrinsic into two).
+/// Replaces the bytes of `v` in `mask` with the bytes of `other` that `indices` select, in one instruction (for the
+/// intrinsic, the compiler generates two).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn replace(mut v: __m512i, mask: __mmask64, other: __m512i, indices: __m512i) -> __m512i {
-    // SAFETY: the instruction works on registers only, and the function enables it.
+    // SAFETY: the instruction uses only registers, and this function enables it.
     unsafe {
         asm!(
             "vpshufb {v} {{{mask}}}, {other}, {indices}",
@@ -86,12 +86,12 @@ fn replace(mut v: __m512i, mask: __mmask64, other: __m512i, indices: __m512i) ->
     v
 }
 
-/// Within each word, transposes the bytes of four vectors.
+/// Transposes the bytes of four vectors within each word.
 #[inline(always)]
 unsafe fn transpose_bytes([a, b, c, d]: [V512; 4]) -> [V512; 4] {
     // SAFETY: called only inside functions that enable the instruction set.
     unsafe {
-        // Swap the pairs of bytes of each word, and the bytes of each pair.
+        // Swap the pairs of bytes in each word, and the bytes in each pair.
         let pairs = _mm512_broadcast_i32x4(_mm_setr_epi8(
             2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13,
         ));
@@ -155,7 +155,7 @@ impl Planes for V512 {
     unsafe fn times_power([a, b, c, d]: [Self; 4], up: Self) -> [Self; 4] {
         // SAFETY: the trait's contract.
         unsafe {
-            // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits a word.
+            // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits in a word.
             let carry = Self(_mm512_shldv_epi32(_mm512_setzero_si512(), d.0, up.0));
             let reduced = carry.xor3(carry.shift_left::<1>(), carry.shift_left::<2>());
             let low = Self(_mm512_sllv_epi32(a.0, up.0));

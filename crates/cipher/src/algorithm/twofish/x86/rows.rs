@@ -1,18 +1,17 @@
-//! AVX2 look-ups of bytes: an S-box as sixteen rows for `vpshufb`, for two planes at a time.
+//! Byte look-ups with AVX2: an S-box as sixteen rows for `vpshufb`, for two planes at a time.
 //!
-//! Row `r` holds the entries whose index has the high nibble `r`. `vpshufb` looks up by the low
-//! nibble and returns zero if the top bit is set. For the rows `c`, `c + 4`, `c + 8`, `c + 12`,
-//! four tables under four indices therefore add up to the right row: the indices let through the
-//! rows {c, c + 4}, {c}, {c + 8, c + 12} and {c + 12, c}, and the tables are sums of rows. Bits 4
-//! and 5 then select one of the four sums, one for each column `c`. This takes 36 instructions and
-//! 8 loads per plane, and no address depends on a secret.
+//! Row `r` contains the entries whose index has the high nibble `r`. `vpshufb` looks up by the low nibble and returns
+//! zero if the top bit is set. For the rows `c`, `c + 4`, `c + 8` and `c + 12`, four look-ups with different indices
+//! therefore add up to the correct row: the indices are effective only for the rows {c, c + 4}, {c}, {c + 8, c + 12}
+//! and {c + 12, c}, and the tables are sums of rows. Bits 4 and 5 then select one of the four sums, one per column
+//! `c`. This takes 36 instructions and 8 loads per plane, and addresses do not depend on secrets.
 
 use std::arch::asm;
 use std::arch::x86_64::__m256i;
 
 use zeroize::Zeroize;
 
-/// The tables of an S-box, in the order of [`look_up`]: four for each index, each in both lanes.
+/// The tables of an S-box in the order of [`look_up`]: four per index, each repeated in both lanes.
 #[derive(Default, Zeroize)]
 #[repr(C, align(64))]
 pub(in super::super) struct Rows([[[[u8; 16]; 2]; 4]; 4]);
@@ -30,14 +29,14 @@ impl Rows {
     }
 }
 
-/// The differences between successive indices of [`look_up`]: the top bit, and the bit below it.
+/// The differences between consecutive indices of [`look_up`]: the top bit, and the bit below it.
 #[repr(C, align(32))]
 struct IndexSteps([u8; 32], [u8; 32]);
 
 static INDEX_STEPS: IndexSteps = IndexSteps([0x80; 32], [0x40; 32]);
 
-/// Looks up both planes in four rows of a table at these offsets, and adds the results to the sums
-/// of the four columns. The first four rows start the sums instead.
+/// Looks up both planes in four rows of a table at these offsets, and adds the results to the sums of the four
+/// columns. For the first four rows, the results are the initial sums.
 macro_rules! rows {
     (first $a:literal, $b:literal, $c:literal, $d:literal) => {
         concat!(rows!(start $a, 0), rows!(start $b, 1), rows!(start $c, 2), rows!(start $d, 3))
@@ -65,12 +64,11 @@ macro_rules! rows {
 
 /// Looks up each byte of two planes.
 ///
-/// Uses assembly because the registers barely suffice: compilers read all rows ahead and spill
-/// them.
+/// Uses assembly, because there are hardly enough registers: compilers load all rows in advance and spill them.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn look_up(table: &Rows, [mut x, mut y]: [__m256i; 2]) -> [__m256i; 2] {
-    // SAFETY: the function enables the instructions; all loads are from the table and the steps.
+    // SAFETY: this function enables the instructions; all loads are from the table and the steps.
     unsafe {
         asm!(
             rows!(first 0, 32, 64, 96),
@@ -83,7 +81,7 @@ pub(super) fn look_up(table: &Rows, [mut x, mut y]: [__m256i; 2]) -> [__m256i; 2
             "vpsubb {i}, {i}, [{c} + 32]",
             "vpsubb {j}, {j}, [{c} + 32]",
             rows!(next 384, 416, 448, 480),
-            // Bits 4 and 5 of each byte, shifted to the bit that `vpblendvb` reads, choose among the sums.
+            // Bits 4 and 5 of each byte, shifted to the bit that `vpblendvb` evaluates, select one of the sums.
             "vpsllw {i}, {x}, 3",
             "vpsllw {j}, {y}, 3",
             "vpblendvb {x0}, {x0}, {x1}, {i}",
