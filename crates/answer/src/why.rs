@@ -219,6 +219,7 @@ mod tests {
                 rate: arm.rate,
                 plain_rate: plain.rate,
                 alone: Some((9_400.0, 18_000.0)),
+                pieces_alone: None,
                 work_s: Some(45e-6),
                 unshared_work_s: Some(23e-6),
                 reads_first: None,

@@ -6,7 +6,7 @@ use cryptbench_record::{
     Why, Workload,
 };
 use cryptbench_stats::bottleneck::{
-    Asked, Bottleneck, Cause, Curve, Disk, Factors, Flow, LEAST_LOSS, MORE, Point, ReadsFirst,
+    Asked, Bottleneck, CUT, Cause, Curve, Disk, Factors, Flow, LEAST_LOSS, MORE, Point, ReadsFirst,
     bottleneck,
 };
 use cryptbench_stats::median;
@@ -109,6 +109,7 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
         rate: own_rate,
         plain_rate,
         alone: alone.and_then(|w| rate(w, arm).zip(rate(w, plain))),
+        pieces_alone: disk.and_then(|disk| pieces_alone(lookup, workload, arm, &disk.arm)),
         work_s,
         unshared_work_s: work_s.map(|work_s| {
             let one = own_work.zip(issuing).map_or(0.0, |(own, issuing)| own - issuing);
@@ -127,6 +128,20 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let may_be = |found: &Bottleneck| !is_cached || matches!(found.cause, Cause::Cache { .. });
     let bottleneck = bottleneck(&asked, of_disk).filter(|found| is_certain && may_be(found));
     Some(Binding { asked, disk, is_certain, bottleneck })
+}
+
+/// The disk requests per second of `arm` in a workload of the same direction and pattern at queue depth 1 whose
+/// requests it splits into pieces of the size in `flow`.
+fn pieces_alone(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, flow: &Flow) -> Option<f64> {
+    let is_meant = |w: &&Workload| {
+        (w.in_flight(), &w.operation, &w.pattern) == (1, &workload.operation, &workload.pattern)
+    };
+    let pieces = |w| {
+        let alone = self::flow(lookup, w, arm)?;
+        let is_cut = alone.per_request >= CUT && (alone.bytes / flow.bytes - 1.0).abs() < 0.1;
+        is_cut.then_some(alone.rate * alone.per_request)
+    };
+    lookup.record.plan.workloads.iter().filter(is_meant).find_map(pieces)
 }
 
 /// Whether two workloads differ at most in the number of requests in flight.

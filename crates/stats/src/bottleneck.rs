@@ -23,6 +23,9 @@ pub const FULL: f64 = 1.0 / TOLERANCE;
 /// others use that CPU.
 const MUCH: f64 = 0.5;
 
+/// A cipher is measured in RAM for a moment, so it may have been faster in the run by up to this factor.
+const CIPHER_TOLERANCE: f64 = 1.3;
+
 /// A loss smaller than this factor is not explained.
 pub const LEAST_LOSS: f64 = 1.03;
 
@@ -37,7 +40,7 @@ pub const MORE: f64 = 1.2;
 
 /// From this ratio of smaller disk requests to issued requests on, a request counts as split. The kernel sometimes
 /// also splits or merges plain storage's requests.
-const CUT: f64 = 1.5;
+pub const CUT: f64 = 1.5;
 
 /// Plain storage that is this many times as fast with more requests in flight benefits from them.
 const GAINS: f64 = 1.3;
@@ -187,6 +190,8 @@ pub struct Asked {
     pub plain_rate: f64,
     /// The speeds of the arm and of plain storage at queue depth 1.
     pub alone: Option<(f64, f64)>,
+    /// The arm's disk requests per second at queue depth 1, if it splits requests of another size into equal pieces.
+    pub pieces_alone: Option<f64>,
     /// CPU seconds per request, minus those of plain storage.
     pub work_s: Option<f64>,
     /// The part of these seconds that cannot run in parallel: the work of the busiest thread, or the whole work
@@ -322,7 +327,10 @@ pub fn bottleneck(asked: &Asked, disk: Option<Disk<'_>>) -> Option<Bottleneck> {
         .or_else(|| full(asked))
         .or_else(|| reads_first(asked).filter(agreeing))
         .or_else(|| at_the_disk(asked, &disk?, cut, false).filter(agreeing))
+        .or_else(|| piece_by_piece(asked, &disk?, cut?).filter(agreeing))
+        .or_else(|| gains_nothing(asked).filter(agreeing))
         .or_else(|| worked(asked, cut, asked.work_s).filter(agreeing))
+        .or_else(|| beside_the_disk(asked, &disk?, cut).filter(agreeing))
         // Several threads may work on the pieces, and they wait for the part that cannot run in parallel.
         .or_else(|| worked(asked, Some(cut?), asked.unshared_work_s).filter(agreeing))
         .or_else(|| one_at_a_time(asked).filter(agreeing))
@@ -375,6 +383,47 @@ fn by_pieces(cut: Option<Cause>, work_s: Option<f64>) -> Option<Cause> {
     }
 }
 
+/// Pieces that are no faster with more requests in flight than the pieces of one request.
+fn piece_by_piece(asked: &Asked, disk: &Disk<'_>, cut: Cause) -> Option<Bottleneck> {
+    let predicted = asked.pieces_alone.filter(|_| asked.depth > 1.0)? / disk.arm.per_request;
+    matches!(cut, Cause::Pieces { .. })
+        .then_some(Bottleneck { cause: cut, predicted: Some(predicted) })
+}
+
+/// At queue depth 1 a request takes the time of its disk requests, the time that plain storage spends outside the disk,
+/// and the additional CPU work. This holds even if the disk is faster than for plain storage, because it reads
+/// ahead during the work.
+fn beside_the_disk(
+    asked: &Asked,
+    Disk { plain, arm, .. }: &Disk<'_>,
+    cut: Option<Cause>,
+) -> Option<Bottleneck> {
+    let work_s = asked.work_s.filter(|_| asked.depth <= 1.0 && asked.reads_first.is_none())?;
+    let at_disk_s = |flow: &Flow| flow.in_flight / flow.rate;
+    let outside_s = (1.0 / plain.rate - at_disk_s(plain)).max(0.0);
+    let more_at_disk_s = at_disk_s(arm) - at_disk_s(plain);
+    let cause = match cut {
+        Some(pieces) => pieces,
+        None if more_at_disk_s <= work_s => {
+            added(asked, (asked.rate, asked.plain_rate), asked.work_s, true)
+        }
+        None if more_bytes(asked, plain, arm) => {
+            let per_byte = per_byte(asked, arm);
+            Cause::MoreRequests { per_request: arm.per_request, per_byte }
+        }
+        None => return None,
+    };
+    let predicted = Some(1.0 / (at_disk_s(arm) + outside_s + work_s));
+    Some(Bottleneck { cause, predicted })
+}
+
+/// An arm that is as fast as at queue depth 1 loses what plain storage gains by a deeper queue.
+fn gains_nothing(asked: &Asked) -> Option<Bottleneck> {
+    let (alone, plain_alone) = asked.alone.filter(|_| asked.depth > 1.0)?;
+    let cause = Cause::OneAtATime { alone };
+    (asked.rate / alone < TOLERANCE).then_some(Bottleneck { cause, predicted: Some(plain_alone) })
+}
+
 /// The speeds of an arm and of plain storage at queue depth 1: the measured ones or, if a deeper queue helps
 /// neither, those at the requested depth.
 fn one_by_one(asked: &Asked) -> Option<(f64, f64)> {
@@ -412,7 +461,7 @@ fn added(
     let of = if by_work { work_s.unwrap_or(seconds) } else { seconds };
     match asked.cipher_s.map(|cipher_s| cipher_s * part) {
         // A cipher that takes longer in RAM cannot be the arm's cipher.
-        Some(cipher_s) if (of / 2.0..=of * TOLERANCE).contains(&cipher_s) => {
+        Some(cipher_s) if (of / 2.0..=of * CIPHER_TOLERANCE).contains(&cipher_s) => {
             Cause::Cipher { seconds: cipher_s }
         }
         _ => Cause::AddedTime { seconds, work_s },
@@ -509,6 +558,7 @@ mod tests {
         rate: 0.0,
         plain_rate: 0.0,
         alone: None,
+        pieces_alone: None,
         work_s: None,
         unshared_work_s: None,
         reads_first: None,
@@ -717,7 +767,7 @@ mod tests {
         let found = bottleneck(&Asked { cipher_s: Some(10e-6), ..waits }, None).unwrap();
         assert!(matches!(found.cause, Cause::AddedTime { .. }), "{found:?}");
         // More than all work: another cipher was measured in RAM.
-        let found = bottleneck(&Asked { cipher_s: Some(6.6e-3), ..asked }, None).unwrap();
+        let found = bottleneck(&Asked { cipher_s: Some(7.5e-3), ..asked }, None).unwrap();
         assert!(matches!(found.cause, Cause::AddedTime { .. }), "{found:?}");
         // Two CPUs share 20 µs of work, of which the cipher causes 18.
         let many = Asked { rate: 1.0 / 23e-6, plain_rate: 1.0 / 12e-6, ..ASKED };
@@ -725,6 +775,57 @@ mod tests {
         let found = bottleneck(&Asked { cipher_s: Some(18e-6), ..many }, None).unwrap();
         let Cause::Cipher { seconds } = found.cause else { panic!("{found:?}") };
         assert!((seconds - 9e-6).abs() < 1e-12);
+    }
+
+    /// Reads of 1 MiB one at a time. The disk has a request for `busy` of the time.
+    fn large(rate: f64, busy: f64) -> Flow {
+        Flow { rate, in_flight: busy, per_request: 1.0, bytes: 1_048_576.0, busy }
+    }
+
+    #[test]
+    fn the_cipher_is_named_where_the_disk_reads_ahead_during_its_work() {
+        // Of 6.85 ms the disk has the request for 2.94 ms, where plain storage's have it for 4.95 ms.
+        let asked = Asked { depth: 1.0, bytes: 1_048_576.0, work_s: Some(3.78e-3), ..ASKED };
+        let asked = Asked { cipher_s: Some(4.3e-3), ..asked };
+        let cause = |asked, arm| named(asked, large(202.0, 1.0), arm);
+        assert_eq!(cause(asked, large(146.0, 0.43)), Some(Cause::Cipher { seconds: 4.3e-3 }));
+        // Half of the time is neither at the disk nor work.
+        assert_eq!(cause(asked, large(80.0, 0.23)), None);
+        let other = cause(Asked { cipher_s: None, ..asked }, large(146.0, 0.43));
+        assert!(matches!(other, Some(Cause::AddedTime { .. })), "{other:?}");
+    }
+
+    #[test]
+    fn more_requests_are_named_where_the_disk_does_them_faster_than_its_curve() {
+        let plain =
+            Flow { rate: 58.7, in_flight: 0.982, per_request: 1.0, bytes: 4096.0, busy: 0.982 };
+        let arm = Flow { rate: 54.0, in_flight: 0.994, per_request: 2.0, ..plain };
+        let asked = Asked { depth: 1.0, reads: false, work_s: Some(2.3e-4), ..ASKED };
+        let cause = named(asked, plain, arm);
+        assert_eq!(cause, Some(Cause::MoreRequests { per_request: 2.0, per_byte: 2.0 }));
+        // As many requests that take longer have another cause, which is not known.
+        assert_eq!(named(asked, plain, Flow { per_request: 1.0, ..arm }), None);
+    }
+
+    #[test]
+    fn pieces_that_are_no_faster_with_more_requests_are_named() {
+        let plain =
+            Flow { rate: 2_745.0, in_flight: 7.7, per_request: 1.0, bytes: 131_072.0, busy: 1.0 };
+        let arm =
+            Flow { rate: 1_300.0, in_flight: 7.0, per_request: 8.0, bytes: 16_384.0, busy: 0.95 };
+        let asked = Asked { depth: 8.0, bytes: 131_072.0, ..ASKED };
+        let cut = |pieces_alone| named(Asked { pieces_alone, ..asked }, plain, arm);
+        assert!(matches!(cut(Some(9_800.0)), Some(Cause::Pieces { .. })));
+        assert_eq!(cut(Some(5_000.0)), None, "they are twice as fast with more requests");
+    }
+
+    #[test]
+    fn a_small_gain_by_depth_that_the_arm_lacks_is_fewer_in_flight() {
+        let plain = Flow { rate: 60.6, in_flight: 6.3, per_request: 1.0, bytes: 4096.0, busy: 1.0 };
+        let arm = Flow { rate: 58.0, in_flight: 0.99, ..plain };
+        let asked = Asked { depth: 8.0, alone: Some((60.4, 58.7)), work_s: Some(8e-5), ..ASKED };
+        let cause = named(Asked { reads: false, ..asked }, plain, arm);
+        assert_eq!(cause, Some(Cause::OneAtATime { alone: 60.4 }));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub use chain::chain;
 pub use shell::{quoted, quoted_path};
-pub use sizes::human;
+pub use sizes::{human, human_both};
 
 /// The prefix of each message on standard error.
 pub const SPEAKER: &str = "cryptbench: ";

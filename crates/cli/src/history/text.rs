@@ -88,6 +88,10 @@ fn title(check: &Check) -> String {
     format!("{}, measured {}: {what}", check.run_id, check.started)
 }
 
+fn cells(n: usize) -> String {
+    format!("{n} cell{}", if n == 1 { "" } else { "s" })
+}
+
 fn table(cells: &[&Judged], measure: Measure, width: usize) -> String {
     let percent = |v: f64| {
         let v = v * 100.0;
@@ -128,10 +132,10 @@ fn sentences(check: &Check) -> Vec<String> {
         .min_by(|x, y| x.ratio.total_cmp(&y.ratio))
     {
         found.push(format!(
-            "Regression: {} of {} cells lost more than run-to-run variation explains (significance level {:.1} % over \
+            "Regression: {} of {} lost more than run-to-run variation explains (significance level {:.1} % over \
              all cells). The worst is {} on {}: {:.0} % of the earlier speed; prediction interval [{:.0}, {:.0}].",
             down,
-            check.cells.len(),
+            cells(check.cells.len()),
             check.level * 100.0,
             worst.workload,
             worst.arm,
@@ -143,24 +147,24 @@ fn sentences(check: &Check) -> Vec<String> {
         let least = check.cells.iter().map(|c| c.detectable).fold(1.0, f64::min);
         let most = check.cells.iter().map(|c| c.detectable).fold(0.0, f64::max);
         found.push(format!(
-            "No regression in {} cells. With this number and spread of runs, a loss below {:.0} % to {:.0} %, \
+            "No regression in {}. With this number and spread of runs, a loss below {:.0} % to {:.0} %, \
              depending on the cell, would not be detected.",
-            check.cells.len(),
+            cells(check.cells.len()),
             least * 100.0,
             most * 100.0,
         ));
     }
     if up > 0 {
-        found.push(format!("Faster than run-to-run variation explains: {up} cells."));
+        found.push(format!("Faster than run-to-run variation explains: {}.", cells(up)));
     }
     if !check.untold.is_empty() {
         let few = check.untold.iter().map(|u| u.earlier).min().unwrap_or(0);
         let many = check.untold.iter().map(|u| u.earlier).max().unwrap_or(0);
         let have = if few == many { format!("{few}") } else { format!("{few} to {many}") };
         found.push(format!(
-            "{} cells cannot be judged yet: they have {have} earlier runs of the same machine, target, choice and \
-             workload; estimating run-to-run variation requires {NEEDED}.",
-            check.untold.len(),
+            "{} cannot be judged yet. Earlier runs of the same machine, target, choice and workload: {have}; \
+             estimating run-to-run variation requires {NEEDED}.",
+            cells(check.untold.len()),
         ));
     }
     if !check.other_sets.is_empty() {

@@ -2,7 +2,7 @@
 //! it.
 
 use cryptbench_load::WorkloadSpec;
-use cryptbench_text::{human, shown};
+use cryptbench_text::{human_both, shown};
 
 use super::{MIB, Range};
 use crate::RunError;
@@ -67,20 +67,27 @@ impl EmulatedStorage {
             (Some(Ok(room)), _) => *room,
             _ => 0,
         };
-        let (there, of) = match &emulate.backing {
-            None => (room / 2, "half of the free memory is".to_owned()),
-            Some(directory) => (room / 20 * 19, format!("{} has room for", shown(directory))),
+        let (there, of, remedy) = match &emulate.backing {
+            None => (
+                room / 2,
+                "half of the free memory is".to_owned(),
+                "specify a directory with --emulate-backing, or reduce --size",
+            ),
+            Some(directory) => {
+                (room / 20 * 19, format!("{} has room for", shown(directory)), "reduce --size")
+            }
         };
-        if size > there.min(emulate.model.capacity_bytes) {
-            let remedy = match &emulate.backing {
-                None => "specify a directory with --emulate-backing, or reduce --size",
-                Some(_) => "reduce --size",
-            };
+        let capacity = emulate.model.capacity_bytes;
+        let (there, of, remedy) = if capacity < there {
+            (capacity, "its capacity is".to_owned(), "reduce --size")
+        } else {
+            (there, of, remedy)
+        };
+        if size > there {
+            let (needed, there) = human_both(size, there);
             let problem = format!(
-                "the emulated {} needs {}, but {of} {}: {remedy}",
-                emulate.model.name,
-                human(size),
-                human(there.min(emulate.model.capacity_bytes))
+                "the emulated {} needs {needed}, but {of} {there}: {remedy}",
+                emulate.model.name
             );
             return Err(RunError::Option { option: "size", problem });
         }

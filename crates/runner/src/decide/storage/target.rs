@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_blockdev::Extent;
 use cryptbench_record::{DIRECTORY, Device, Uncounted};
-use cryptbench_text::{chain, human, shown};
+use cryptbench_text::{chain, human, human_both, shown};
 
 use super::{Existing, GIB, MIB};
 use crate::RunError;
@@ -272,17 +272,17 @@ impl Target {
     /// of mounted systems.
     pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
         let all = plain.saturating_add(mounted);
-        if self.existing.is_some() || all <= self.ground.free / 20 * 19 {
+        let usable = self.ground.free / 20 * 19;
+        if self.existing.is_some() || all <= usable {
             return Ok(());
         }
+        let (needed, usable) = human_both(all, usable);
         Err(RunError::Target {
             path: self.path.clone(),
             problem: format!(
-                "not enough space: the run needs {} ({} of it for mounted systems), but only {} is free; reduce \
-                 --size, or choose fewer systems",
-                human(all),
+                "not enough space: the run needs {needed} ({} of it for mounted systems), but it may use only {usable}, \
+                 95 % of the free space; reduce --size, or choose fewer systems",
                 human(mounted),
-                human(self.ground.free)
             ),
         })
     }
@@ -313,11 +313,12 @@ impl Target {
                 return self.part(size, least, reason);
             }
             // A file system filled to the last byte does not behave normally.
-            if size > self.ground.free / 20 * 19 {
+            let usable = self.ground.free / 20 * 19;
+            if size > usable {
+                let (size, usable) = human_both(size, usable);
                 return Err(refuse(format!(
-                    "a scratch file of {} does not fit: only {} is free; free some space or reduce --size",
-                    human(size),
-                    human(self.ground.free)
+                    "a scratch file of {size} does not fit: it may be {usable} at most, 95 % of the free space; free some \
+                     space or reduce --size"
                 )));
             }
             return Ok((size, reason.to_owned()));
@@ -411,7 +412,7 @@ mod tests {
             [said(200 * MIB, None, MIB), said(GIB, Some(GIB), MIB), said(GIB, Some(MIB), 8 * MIB)];
         insta::assert_snapshot!(said.join("\n"), @"
             /d: not enough space: only 200 MiB is free, and a scratch file of 64 MiB may use at most a quarter of the free space; free 56 MiB more, choose another directory, or set --size
-            /d: a scratch file of 1 GiB does not fit: only 1 GiB is free; free some space or reduce --size
+            /d: a scratch file of 1 GiB does not fit: it may be 973 MiB at most, 95 % of the free space; free some space or reduce --size
             /d: a scratch file of 1 MiB is too small for these workloads: use at least 8 MiB
             ");
         assert_eq!(of_size(GIB, GIB).size(Some((16 * MIB + 5, "asked")), MIB).unwrap().0, 16 * MIB);
