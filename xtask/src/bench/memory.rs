@@ -1,13 +1,15 @@
 //! `cargo xtask bench memory`: the largest resident size of our processes in a default run and in a mount.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use cryptbench_record::ArmRole;
 
 use super::{build_release, guest, machine, version};
 use crate::interrupted::Interrupted;
@@ -53,7 +55,14 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         said(&interrupted, run.arg(place.path().join("run")).arg(place.path()))
     })?;
     interrupted.go_on()?;
-    row(&format!("run --budget {}", options.budget), &run);
+    let record = cryptbench_record::read(&place.path().join("run/record.json"))?;
+    let arms = record.plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted);
+    let mut systems: Vec<_> = arms.map(|arm| arm.system.as_str()).collect();
+    systems.dedup();
+    row(&format!("run --budget {} of {}", options.budget, systems.join(", ")), &run);
+    fs::write(place.path().join("passphrase"), "not a secret")?;
+    let mut create = volume(&binary, place.path(), "create");
+    said(&interrupted, create.args(["--size", "320MiB", "--mkfs", "ext4"]))?;
     let mount = watched(&binary, || mount(&binary, place.path(), &interrupted))?;
     row("volume mount, 256 MiB written and read", &mount);
     if run.largest > PROMISED.0 || mount.together > PROMISED.1 {
@@ -80,52 +89,47 @@ fn in_guest(options: &Options, binary: &Path) -> anyhow::Result<()> {
     ))
 }
 
-/// Makes a volume with a file system, writes and reads a file in it.
+/// `cryptbench volume`, on a volume in `place`.
+fn volume(binary: &Path, place: &Path, what: &str) -> Command {
+    let mut command = Command::new(binary);
+    command.args(["volume", what]).arg(place.join("volume"));
+    // An emulated CPU derives keys slowly.
+    command.args(["--pim", "1", "--passphrase-file"]).arg(place.join("passphrase"));
+    command
+}
+
+/// Mounts the volume, writes a file in it and reads it.
 fn mount(binary: &Path, place: &Path, interrupted: &Interrupted) -> anyhow::Result<()> {
-    let [volume, passphrase, point] =
-        ["volume", "passphrase", "mount"].map(|name| place.join(name));
-    fs::write(&passphrase, "not a secret")?;
+    let point = place.join("mount");
     fs::create_dir(&point)?;
-    let ours = |what: &str, more: &[&str]| {
-        let mut command = Command::new(binary);
-        command.args(["volume", what]).arg(&volume).args(more);
-        command.arg("--passphrase-file").arg(&passphrase);
-        command
-    };
-    let unmount = || {
-        let mut command = Command::new(binary);
-        command.args(["volume", "umount"]).arg(&point).output()
-    };
-    let at = point.display().to_string();
-    said(interrupted, &mut ours("create", &["--size", "320MiB"]))?;
-    said(interrupted, &mut ours("mount", &["--raw", &at]))?;
-    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(point.join("volume")).status()?;
-    unmount()?;
-    if !made.success() {
-        bail!("mkfs.ext4 failed");
+    said(interrupted, volume(binary, place, "mount").arg(&point))?;
+    let used = use_file(&point.join("file"));
+    // Not through `interrupted`: the volume is also unmounted after a signal.
+    let out = Command::new(binary).args(["volume", "umount"]).arg(&point).output()?;
+    used?;
+    succeeded("volume umount", &out)
+}
+
+fn use_file(path: &Path) -> anyhow::Result<()> {
+    let block = vec![1_u8; BYTES / 256];
+    let mut file = fs::File::create(path)?;
+    for _ in 0..256 {
+        file.write_all(&block)?;
     }
-    said(interrupted, &mut ours("mount", &[&at]))?;
-    let used = || -> anyhow::Result<()> {
-        let file = point.join("file");
-        let block = vec![1_u8; BYTES / 256];
-        let mut to = fs::File::create(&file)?;
-        for _ in 0..256 {
-            std::io::Write::write_all(&mut to, &block)?;
-        }
-        to.sync_all()?;
-        rustix::fs::fadvise(&to, 0, None, rustix::fs::Advice::DontNeed)?;
-        std::io::copy(&mut fs::File::open(&file)?, &mut std::io::sink())?;
-        Ok(())
-    };
-    let used = used();
-    unmount()?;
-    used
+    file.sync_all()?;
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+    std::io::copy(&mut fs::File::open(path)?, &mut std::io::sink())?;
+    Ok(())
 }
 
 fn said(interrupted: &Interrupted, command: &mut Command) -> anyhow::Result<()> {
     let out = interrupted.output(command.stdin(Stdio::null()))?;
+    succeeded(&format!("{command:?}"), &out)
+}
+
+fn succeeded(what: &str, out: &Output) -> anyhow::Result<()> {
     if !out.status.success() {
-        bail!("{command:?}: {}", String::from_utf8_lossy(&out.stderr));
+        bail!("{what}: {}", String::from_utf8_lossy(&out.stderr).trim());
     }
     Ok(())
 }

@@ -205,7 +205,7 @@ impl Mounts {
             fs::create_dir(&point)?;
             let mut make = Command::new(bench.binary);
             make.args(["volume", "create"]).arg(&volume).arg("--passphrase-file").arg(&passphrase);
-            bench.said(make.args(["--unlock-time", "10ms", "--size", &format!("{MIB}MiB")]))?;
+            bench.said(make.args(["--size", &format!("{MIB}MiB")]))?;
             let mut mount = bench.on(cpus, bench.binary);
             mount.args(["volume", "mount", "--raw"]).arg(&volume).arg(&point);
             bench.said(mount.arg("--passphrase-file").arg(&passphrase))?;
