@@ -1,5 +1,5 @@
-//! The answer of a run as data: the cost, what to use, what to avoid, and open questions. The terminal and the
-//! page draw this one model.
+//! The answer of a run as data: the cost, what to use, what to avoid, and open questions. The terminal and the page
+//! display the same model.
 
 use std::path::Path;
 
@@ -46,7 +46,7 @@ impl Open {
         Self { text, command: None }
     }
 
-    /// Text and command in one line; the command is for the directory `here`.
+    /// Text and command in one line; the command is to be typed in the directory `here`.
     pub fn line(&self, here: Option<&Path>) -> String {
         self.line_of(here, None)
     }

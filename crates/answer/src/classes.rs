@@ -30,7 +30,7 @@ enum Told {
     Unmeasured,
 }
 
-/// Figures that are counted instead of printed as percentages, in this order.
+/// The kinds of figures that are counted instead of printed as percentages, in this order.
 const BESIDE: [Told; 5] =
     [Told::NoLoss, Told::Undecided, Told::Cached, Told::Compressed, Told::Unmeasured];
 

@@ -52,7 +52,7 @@ pub fn budget_for_all(record: &Record) -> Option<String> {
         true => needs.reduce(f64::min)?,
         false => Some(needs.sum::<f64>()).filter(|sum| *sum > 0.0)?,
     };
-    // A longer budget also spends this share on set-up.
+    // A longer budget also means more time for set-up.
     let wanted = (record.elapsed_s + needed).max(needed / MEASURING);
     Some(budget_option(longer_budget(wanted, record.plan.budget_s)))
 }

@@ -79,7 +79,7 @@ pub struct Row {
     pub name: String,
     /// One for each column.
     pub values: Vec<Value>,
-    /// The difference of plain storage from itself, as a fraction.
+    /// The difference between plain storage and itself, as a fraction.
     pub noise: Option<f64>,
     /// Whether a new request size or operation starts with this row.
     pub begins: bool,

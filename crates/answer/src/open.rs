@@ -128,7 +128,7 @@ fn left_out(view: &View<'_, '_>) -> Vec<Open> {
         let reason = out.reason.split(" (").next().unwrap_or(&out.reason);
         Open::new(format!("{}, not measured: {reason}.", of_system(&out.system)))
     };
-    // Systems that a longer run would measure come before those that this machine lacks something for.
+    // Systems that a longer run would measure come before those for which this machine lacks something.
     let (late, lacking): (Vec<_>, Vec<_>) =
         view.lookup.record.plan.left_out.iter().partition(|out| out.enough_s.is_some());
     late.into_iter().chain(lacking).take(MOST_NAMED).map(one).collect()

@@ -21,7 +21,7 @@ pub struct OpeningRow {
     pub time: String,
     /// `0.30 s to 0.33 s`.
     pub interval: String,
-    /// Share of the time that is spent on deriving keys.
+    /// Share of the time spent on key derivation.
     pub keys: Option<String>,
 }
 

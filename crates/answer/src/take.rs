@@ -17,7 +17,7 @@ use crate::names::{family, lowered};
 use crate::quantity::percent_digits;
 use crate::wording::list;
 
-/// Tied systems that are listed individually.
+/// Maximum number of tied systems listed individually.
 const MOST_NAMED: usize = 2;
 
 pub(crate) fn take(view: &View<'_, '_>) -> Vec<String> {

@@ -9,7 +9,7 @@ use crate::kinds::kind;
 use crate::names::capitalised;
 use crate::quantity::{binary_bytes, latency, percent, requests};
 
-/// Number of systems whose bottleneck is in the answer.
+/// Maximum number of systems whose bottlenecks are in the answer.
 const MOST: usize = 3;
 
 /// The bottleneck of each system in the answer, for its largest loss, one line each.

@@ -9,7 +9,7 @@ pub const VERACRYPT_LAYOUT: &str = "VeraCrypt";
 /// A cipher with its mode and key size.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Cipher {
-    /// Name on the command line and in records; the same as the built-in engine's name if it supports the cipher.
+    /// Name on the command line and in records; the built-in engine uses the same name if it supports the cipher.
     pub name: &'static str,
     /// Name for people.
     pub label: &'static str,

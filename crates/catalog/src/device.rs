@@ -6,7 +6,7 @@ crate::named! {
     pub enum DeviceKind {
         /// Rotating platters.
         HardDisk = "hdd",
-        /// Rotating platters with flash in front of them.
+        /// A hard disk with flash as a cache.
         Hybrid = "sshd",
         /// Flash on SATA.
         SataSsd = "sata-ssd",

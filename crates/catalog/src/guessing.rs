@@ -1,4 +1,4 @@
-//! Published rates at which graphics cards guess passphrases of volumes. Nothing here was measured by this program.
+//! Published rates at which graphics cards guess passphrases of volumes. None of them were measured by this program.
 
 /// One published rate.
 #[derive(Clone, Copy, Debug, PartialEq)]

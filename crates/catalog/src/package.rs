@@ -93,7 +93,7 @@ static SHARED: &[Package] = &[
     debians("util-linux", &["wipefs", "blockdev"]),
 ];
 
-/// Every package that is known here.
+/// All known packages.
 pub fn packages() -> impl Iterator<Item = &'static Package> {
     SHARED.iter().chain(SYSTEMS.iter().flat_map(|system| system.packages))
 }

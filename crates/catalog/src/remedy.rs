@@ -46,7 +46,7 @@ impl Remedy {
         self
     }
 
-    /// This remedy, and another after a semicolon.
+    /// This remedy followed by another one, separated by a semicolon.
     pub fn besides(mut self, other: impl Into<Self>) -> Self {
         self.0.push(Part::Next);
         self.then(other)

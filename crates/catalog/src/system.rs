@@ -38,8 +38,8 @@ pub enum Named {
     Title(&'static str),
     /// By a title with the arm's layout in parentheses: `cryptbench mount (LUKS2)`.
     WithLayout(&'static str),
-    /// By the arm's layout with the system in parentheses, as in `LUKS2 (dm-crypt)`, or by the layout only if it is
-    /// the first of these two; the second is the usual layout.
+    /// By the arm's layout with the system in parentheses, as in `LUKS2 (dm-crypt)`. The first of these two layouts
+    /// is shown without the system; the second is the usual one.
     ByLayout(&'static str, [&'static str; 2]),
     /// By a title and the value of a setting.
     WithValue(&'static str, &'static str),

@@ -41,7 +41,7 @@ pub fn beside(model: &Model, points: &[Point]) -> Vec<Beside> {
     points.iter().map(|p| Beside { point: p.clone(), model_mib_s: rate(p) }).collect()
 }
 
-/// The misfit over the points of one operation or of both; `None` without points.
+/// The misfit over the points of one operation or of both; `None` if there are no points.
 pub fn misfit(points: &[Beside], operation: Option<Operation>) -> Option<Misfit> {
     let of = |b: &&Beside| operation.is_none_or(|wanted| b.point.load.operation == wanted);
     let mut chosen: Vec<&Beside> = points.iter().filter(of).collect();

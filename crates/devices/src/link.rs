@@ -13,8 +13,8 @@ pub(crate) struct Link {
     of: Interface,
     /// When the wire and the command processor will be free.
     free_at: f64,
-    /// Completion times of the requests in flight, as the bits of floating-point numbers. For positive numbers these
-    /// sort like the numbers.
+    /// Completion times of the requests in flight, as the bits of floating-point numbers. Positive numbers and their
+    /// bits have the same order.
     in_flight: BinaryHeap<Reverse<u64>>,
 }
 

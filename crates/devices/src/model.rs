@@ -93,7 +93,7 @@ pub struct Interface {
     pub write_command_us: f64,
     /// Overlap of command and transfer, as a share of the shorter of the two, 0 to 1.
     pub overlap: f64,
-    /// Additional delay per request in microseconds, during which the request occupies nothing.
+    /// Additional delay per request in microseconds, during which the request does not occupy the device.
     pub latency_us: f64,
     /// Maximum number of requests in flight.
     pub queue_depth: u32,

@@ -53,7 +53,7 @@ struct Requests {
     /// Number of initial requests that are not counted, because the device has not reached its steady state.
     uncounted: u64,
     bytes: u64,
-    /// The offset of a request in the file.
+    /// Number of possible offsets of a request in the file.
     places: u64,
     random: bool,
     seed: u64,

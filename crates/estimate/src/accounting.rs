@@ -1,4 +1,4 @@
-//! The users of the CPU time in each arm's trials, and the state of the CPUs during the trials.
+//! The CPU time of each arm's trials by consumer, and the state of the CPUs during the trials.
 
 use cryptbench_record::{Accounting, Arm, FLUSH, Record, Trial};
 use cryptbench_stats::median;

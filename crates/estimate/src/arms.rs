@@ -1,4 +1,4 @@
-//! Which arms are compared, shown in charts, and candidates for a choice.
+//! The arms that are compared, shown in charts, or available as choices.
 
 use cryptbench_catalog::BUILTIN;
 use cryptbench_record::{Arm, ArmRole, Record};

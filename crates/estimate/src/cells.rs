@@ -62,7 +62,7 @@ fn described(record: &Record, trials: &Trials<'_>) -> Vec<Cell> {
     cells
 }
 
-/// The difference of plain storage from itself, log units.
+/// The difference between plain storage and itself, in log units.
 #[derive(Clone, Copy)]
 struct Noise {
     of_trial: f64,

@@ -23,7 +23,7 @@ pub struct Chain<'a> {
 pub struct Row<'a> {
     /// The workload.
     pub workload: &'a Workload,
-    /// Steps in log units of speed: from plain to the layer, and from the layer to the cipher.
+    /// Steps in log units of speed: from plain to the layer, and from the layer to the encrypted arm.
     pub speed: Waterfall,
     /// Steps in CPU seconds per request, if every trial has them.
     pub cpu: Option<Waterfall>,
@@ -36,8 +36,8 @@ impl Chain<'_> {
     }
 }
 
-/// The cipher's share of the total loss, if it is known. A share is limited to the range from 0 to 1; one whose
-/// interval is as wide as that range is not informative.
+/// The cipher's share of the total loss; `None` if it is unknown, is outside the range from 0 to 1, or has an
+/// interval as wide as that range.
 pub fn cipher_share(row: &Row<'_>) -> Option<Share> {
     row.speed.steps[1].share.filter(|s| (0.0..=1.0).contains(&s.value) && s.high - s.low < 1.0)
 }

@@ -69,7 +69,7 @@ impl<'a> Trials<'a> {
 pub struct Lookup<'r> {
     /// The measurements.
     pub record: &'r Record,
-    /// The results derived from them, in plan order.
+    /// The results derived from the trials, in plan order.
     pub cells: Vec<Cell>,
     /// Its trials.
     pub trials: Trials<'r>,

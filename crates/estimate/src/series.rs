@@ -17,7 +17,7 @@ pub fn series_name(label: &str) -> String {
     if words.is_empty() { label.to_owned() } else { words.join(" ") }
 }
 
-/// An identifier without the parts that have numbers: `rand-read-4k-q32` belongs to the series `rand-read`.
+/// An identifier without the parts that contain numbers: `rand-read-4k-q32` belongs to the series `rand-read`.
 pub fn series_of(id: &str) -> String {
     let has_number = |part: &str| part.bytes().any(|b| b.is_ascii_digit());
     let parts: Vec<&str> = id.split('-').filter(|part| !has_number(part)).collect();

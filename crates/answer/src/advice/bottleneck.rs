@@ -1,4 +1,4 @@
-//! Whether device, software path or cipher bounds large and small requests.
+//! Whether the device, the software path or the cipher limits large and small requests.
 
 use cryptbench_estimate::chain::{Chain, Row, chains, cipher_share};
 use cryptbench_estimate::class::{LARGE, SMALL};

@@ -31,8 +31,8 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         .iter()
         .map(|row| row.workload)
         .filter(|w| w.is_of_requests())
-        // Reads are used, because a layer may copy written data: its cipher then finds the data in
-        // the CPU's cache.
+        // Reads are used, because a layer may copy written data: its cipher would then find the data in the CPU's
+        // cache.
         .max_by_key(|w| {
             (w.block_size, std::cmp::Reverse(w.in_flight()), w.operation == Operation::Read)
         })?;

@@ -13,8 +13,8 @@ use super::settings::difference;
 const PLACE: (&str, [(&str, &str); 2]) =
     ("on", [("container-in-partition", "partition"), ("container", "target")]);
 
-/// The settings that determine locations of data or requests: changing them is never advice for speed. Older
-/// records call `io-target` `surface`.
+/// The settings that determine locations of data or requests: changing them is never advice for speed. In older
+/// records, `io-target` is called `surface`.
 pub const PLACES: [&str; 4] = [PLACE.0, "io-target", "surface", "file-system"];
 
 /// One sentence for each system whose arms differ only in location.

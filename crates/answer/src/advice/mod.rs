@@ -19,7 +19,7 @@ use cryptbench_record::{Arm, ArmRole};
 
 use crate::quantity::percent_digits;
 
-/// The sentences. Records do not contain them, because they follow from the trials.
+/// The observations as sentences. Records do not contain them, because they can be derived from the trials.
 pub fn observations(lookup: &Lookup<'_>) -> Vec<String> {
     if lookup.record.plan.form() == Presentation::Unlock {
         return Vec::new();

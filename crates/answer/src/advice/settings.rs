@@ -49,7 +49,7 @@ pub fn changes(lookup: &Lookup<'_>, names: &Names, arms: &[&Arm]) -> Vec<String>
     sentences
 }
 
-/// The difference between two arms of one system, if it is only one.
+/// The difference between two arms of one system, if there is exactly one.
 pub(super) fn difference<'a>(slower: &'a Arm, faster: &'a Arm) -> Option<Change<'a>> {
     if slower.system != faster.system || slower.attachment != faster.attachment {
         return None;
@@ -58,7 +58,7 @@ pub(super) fn difference<'a>(slower: &'a Arm, faster: &'a Arm) -> Option<Change<
     let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     let mut differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
     let (Some(setting), None) = (differing.next(), differing.next()) else { return None };
-    // Between two formats, the sector size is not a setting.
+    // Between two layouts, the sector size does not count as a setting.
     if setting == SECTOR_SIZE && slower.layout != faster.layout {
         return None;
     }

@@ -17,9 +17,9 @@ pub struct Copy<'a> {
     pub trials: usize,
     /// Trials that the rule uses.
     pub used: usize,
-    /// Mean and sample standard deviation of the used trials' times, seconds.
+    /// Mean of the times of the used trials, in seconds.
     pub mean_s: f64,
-    /// Sample standard deviation of these times, seconds.
+    /// Sample standard deviation of these times, in seconds.
     pub sd_s: Option<f64>,
     /// Size of a copy divided by the mean time, bytes per second.
     pub speed: Option<f64>,

@@ -105,7 +105,7 @@ fn is_surface(lookup: &Lookup<'_>, workload: &Workload) -> bool {
             && samples(lookup, workload, None).next().is_some()
 }
 
-/// The offsets of the curve's samples: ascending first offsets.
+/// The first offsets of the curve's samples, in ascending order.
 struct Places {
     starts: Vec<u64>,
     end: u64,

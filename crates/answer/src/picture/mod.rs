@@ -15,11 +15,11 @@ use cryptbench_estimate::arms::{compared, plain_arm};
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_record::{Arm, ArmRole};
 
-/// Up to this many workloads, each has its own charts and its row in tables; a larger number is condensed into
-/// series.
+/// Up to this number of workloads, each workload has its own charts and its own row in tables; a larger number is
+/// condensed into series.
 pub const MOST_CHARTED: usize = 16;
 
-/// Up to this many workloads, each has its row in the tables of the page.
+/// Up to this number of workloads, each workload has its own row in the tables of the page.
 pub const MOST_LISTED: usize = 100;
 
 /// The arms selected for a chart that has no room for all.

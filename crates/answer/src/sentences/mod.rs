@@ -35,7 +35,7 @@ impl Sentence {
 pub fn sentences(lookup: &Lookup<'_>) -> Vec<String> {
     let view = View { record: lookup.record, cells: &lookup.cells, lookup };
     if view.workloads().iter().any(|w| w.operation == Operation::Unlock) {
-        // Without plain storage to unlock, there is no percentage of plain speed.
+        // Plain storage has nothing to unlock, so there is no percentage of plain speed.
         return unlock::openings(&view);
     }
     let mut found = evidence::proof(&view);

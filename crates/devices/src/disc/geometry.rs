@@ -4,7 +4,7 @@ use super::per_second;
 use crate::draw::unit;
 use crate::model::Disc;
 
-/// The fixed properties of a disc.
+/// The fixed properties of a hard disk.
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
     capacity: f64,
@@ -20,8 +20,8 @@ pub(super) struct Geometry {
     phase: f64,
 }
 
-/// A head that is late by less than this many rotations has not missed its sector, because the calculation of time is
-/// not more exact.
+/// A head that is late by less than this many rotations has not missed its sector, because calculated times are not
+/// more precise.
 const TOLERANCE: f64 = 1e-6;
 
 impl Geometry {

@@ -13,7 +13,7 @@ const COUNTED: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct HybridState {
     of: Hybrid,
-    /// Number of reads of each granule; a granule is kept from `keep_after_reads` on.
+    /// Number of reads of each granule; a granule is kept after `keep_after_reads` reads.
     reads: HashMap<u64, u32>,
     /// Granules that are kept, oldest first.
     kept: VecDeque<u64>,
