@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// Number of bytes under one lock, as a power of two.
 const STRIPE: u32 = 20;
 
-/// The kind of a hold on a range.
+/// How a range is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// Shared by any number of writes of whole sectors: each replaces all sectors in its range.

@@ -40,7 +40,7 @@ pub struct Collected {
     pub failures: usize,
 }
 
-/// Writes the rows of the records in `files` into the new directory `output`with `threads` threads, and calls `done`
+/// Writes the rows of the records in `files` into the new directory `output` with `threads` threads, and calls `done`
 /// after each file that has been read.
 ///
 /// The directories are `cells` and `trials`; in each, partitions are named `cpu_model=...` and `disk_model=...`, like

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Facts;
 
-/// A machine that was busier than usual before the run by more than this is reported.
+/// A machine is reported if it was busier than usual before the run by more than this.
 const BUSIER: f64 = 0.05;
 
 /// Below this share of the usual frequency a CPU is slow.

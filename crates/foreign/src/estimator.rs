@@ -1,4 +1,4 @@
-//! Named methods of condensing runs that users of these programs apply, to reproduce published figures. None of them
+//! Named methods by which users of these programs condense runs, for reproducing published figures. None of them
 //! affects a verdict.
 
 use cryptbench_stats::{quantile, trimmed_mean};

@@ -38,7 +38,7 @@ pub struct Cell {
     pub has_plain: bool,
     /// Number of trials included.
     pub trials: u32,
-    /// Mean of ln(requests per second), or of files or volumes per second.
+    /// Mean of the logarithm of requests (files, volumes) per second.
     pub ln_speed: f64,
     /// Mean over pairs of ln(share of plain speed); absent for plain storage.
     pub ln_kept: Option<f64>,
@@ -52,7 +52,7 @@ impl Cell {
         self.arm_set == other.arm_set && self.is_same_in_another_set(other)
     }
 
-    /// Whether two cells measured the same thing apart from the other arms in their runs.
+    /// Whether two cells measured the same thing, ignoring the other arms in their runs.
     pub(crate) fn is_same_in_another_set(&self, other: &Self) -> bool {
         (&self.machine, &self.target, &self.workload, &self.arm)
             == (&other.machine, &other.target, &other.workload, &other.arm)

@@ -21,7 +21,7 @@ pub(super) const OLDEST_MINOR: u32 = 31;
 /// `FUSE_DEV_IOC_CLONE`: `_IOR(229, 0, uint32_t)`.
 pub(super) const IOC_CLONE: u32 = 0x8004_e500;
 
-/// Flags of INIT; those above 31 travel in `flags2`.
+/// Flags of INIT; those above bit 31 are passed in `flags2`.
 pub(super) mod init {
     pub(in crate::fuse) const ASYNC_READ: u64 = 1 << 0;
     pub(in crate::fuse) const BIG_WRITES: u64 = 1 << 5;
@@ -35,7 +35,7 @@ pub(super) mod init {
     pub(in crate::fuse) const OVER_IO_URING: u64 = 1 << 41;
 }
 
-/// `FOPEN_DIRECT_IO`: no page cache, even for openers without `O_DIRECT`.
+/// `FOPEN_DIRECT_IO`: no page cache, even for programs that open the file without `O_DIRECT`.
 pub(super) const FOPEN_DIRECT_IO: u32 = 1 << 0;
 /// `FOPEN_NOFLUSH`: closing the file does not send FLUSH (Linux 5.16). If the serving process itself has the file
 /// open, a child that it forks closes the file on exec. If the server has exited by then, the child's FLUSH would
@@ -109,7 +109,7 @@ pub(super) enum Request<'a> {
         sync: bool,
     },
     StatFs,
-    /// For a file or directory; the server has no state for open ones.
+    /// Closes a file or directory; the server has no state for open ones.
     Release,
     Fsync,
     ReadDir {

@@ -85,7 +85,7 @@ impl Entry {
         let header = Header::parse(&copy.header)?;
         self.unique = header.unique;
         let operation = &copy.header[OPERATION_AT..COMMIT_ID_AT - 8];
-        // Except for reads and writes, the payload of requests with more than a structure contains only names.
+        // Except for reads and writes, data after the operation's structure consists only of names.
         let names = &mut copy.names[..payload_size.min(512)];
         if abi::arguments_len(header.opcode) == 0 {
             names.copy_from_slice(&self.data()[..names.len()]);

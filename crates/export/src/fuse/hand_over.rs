@@ -24,7 +24,7 @@ pub struct Mounted {
 /// process that created the mount must drop its own once the server runs.
 pub struct Connection {
     files: Vec<File>,
-    /// The kernel reads the setting when the server starts.
+    /// Kept until the kernel has read the setting, which happens when the server starts.
     _switch: Option<UringSwitch>,
 }
 

@@ -93,7 +93,7 @@ pub(super) fn serve(
     pool: &Pool,
     report: &Sender<io::Result<()>>,
 ) -> io::Result<()> {
-    // If the ring still uses an entry, the entry's memory outlives the ring.
+    // Declared before the ring, so that the memory of an entry that the ring still uses outlives the ring.
     let mut held = None;
     let mut ring = ring;
     ring.enable()?;

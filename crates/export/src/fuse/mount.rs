@@ -1,5 +1,4 @@
-//! Makes and removes FUSE mounts: as root with mount(2), otherwise through the setuid
-//! `fusermount3`.
+//! Creates and removes FUSE mounts: as root with mount(2), otherwise through the setuid `fusermount3`.
 
 use std::io::{self, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -58,7 +57,7 @@ impl Mount {
     }
 
     /// Removes the mount. With `detach`, it is removed even if it is in use, and pending requests fail. Another mount
-    /// that has been created at the same path since is not touched.
+    /// that has since been created at the same path is not touched.
     pub(super) fn remove(&self, detach: bool) -> Result<(), ExportError> {
         if self.id.is_some() && mount_id(&self.path) != self.id {
             // Our mount is gone, or another one covers it.
@@ -97,8 +96,8 @@ fn mount_id(path: &Path) -> Option<u64> {
 /// Whether `path` is a mount whose server is gone, so that every access fails with "Transport endpoint is not
 /// connected".
 pub fn is_stale_mount(path: &Path) -> bool {
-    // The kernel caches attributes but sends this request to the server each time. While it cleans up after a kill,
-    // the result can also be ECANCELED.
+    // The kernel caches attributes but sends this request to the server each time. While the kernel cleans up after a
+    // kill, the result can also be ECANCELED.
     let dead = [Errno::NOTCONN, Errno::CONNABORTED, Errno::CANCELED];
     rustix::fs::statfs(path).is_err_and(|e| dead.contains(&e))
 }

@@ -152,7 +152,7 @@ pub fn serve(
     Ok(server)
 }
 
-/// Like [`serve`](Self::serve), but on the [listener](NbdSocket::listener) of a socket that another process creates
+/// Like [`serve`], but on the [listener](NbdSocket::listener) of a socket that another process creates
 /// and removes.
 ///
 /// # Errors

@@ -14,7 +14,7 @@ use crate::stripes::Hold;
 
 /// Memory for the data of one request at a time.
 pub(crate) trait Buffer {
-    /// The data. This must not be called while the kernel or another thread works on it.
+    /// The data. This must not be called while the kernel or another thread is using it.
     fn data(&mut self) -> &mut [u8];
 
     /// Keeps the memory permanently, because the kernel or another thread may still access it.

@@ -1,4 +1,4 @@
-//! Makes and removes disks: commands to `/dev/ublk-control`. Requires root.
+//! Creates and removes disks with commands to `/dev/ublk-control`. Requires root.
 #![expect(clippy::disallowed_methods, reason = "nodes that the kernel makes in /dev")]
 
 use std::fs::File;

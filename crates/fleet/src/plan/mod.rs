@@ -39,7 +39,7 @@ pub enum For {
     Ssh,
 }
 
-/// The measurement of every machine of a fleet, and how the runs are started.
+/// The measurement on every machine of a fleet, and how the runs are started.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -137,7 +137,7 @@ impl Plan {
     /// Parses the text of a plan; errors refer to the file as `origin`.
     ///
     /// # Errors
-    /// As [`Self::read`].
+    /// As for [`Self::read`].
     pub fn parse(text: &str, origin: &Path) -> Result<Self, FleetError> {
         let plan: Self = toml::from_str(text)
             .map_err(|source| FleetError::Plan { path: origin.to_owned(), source })?;
@@ -218,7 +218,7 @@ impl Plan {
         }
     }
 
-    /// The numbers of machines in parallel that are to be measured; empty unless the plan lists some.
+    /// The numbers of machines that are to measure in parallel, one after another; empty unless the plan lists some.
     fn levels(&self, nodes: usize) -> Vec<usize> {
         let Some(Concurrency::Each(each)) = &self.concurrency else { return Vec::new() };
         let mut levels: Vec<usize> = each.iter().map(|n| *n.min(&nodes)).collect();

@@ -17,7 +17,7 @@ status=0
 "#;
 
 /// The machine controls names and contents. Only files with names of its own records are accepted, up to the size of
-/// records, into a separate directory; the local side sets modes and types of files.
+/// records, and stored in a separate directory. The local side sets the modes and types of files.
 const FETCH: &str = r#"    to=@TO@/$node
     # At most $2 bytes that the node writes for the command $1, into the file $3.
     take() {

@@ -95,8 +95,8 @@ pub(super) fn parse(text: &str) -> Result<Closing, &'static str> {
     Ok(Closing { bytes, speed })
 }
 
-/// Bytes divided by time. If rounding of the time explains a difference from the printed rate, and the rate is more
-/// precise, the rate.
+/// Bytes divided by time. The rate is used instead if rounding of the time explains the difference between the two,
+/// and the rate is more precise.
 fn better((bytes, seconds, coarse): (f64, f64, f64), (rate, rounding): (f64, f64)) -> Option<f64> {
     let Some(speed) = positive(bytes / seconds).filter(|s| s.is_finite()) else {
         return positive(rate);

@@ -1,6 +1,6 @@
 //! ATTO's table: one row per request size, with write and read speeds.
 //!
-//! A MB is 2^20 bytes in ATTO: study A's figures show 7.31 MB/s at 14,960 IO/s of 512 bytes.
+//! In ATTO, 1 MB is 2^20 bytes: study A's figures show 7.31 MB/s at 14,960 IO/s of 512 bytes.
 
 use cryptbench_catalog::Pattern;
 
