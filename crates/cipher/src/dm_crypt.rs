@@ -111,7 +111,8 @@ pub fn dm_crypt(
     built((cipher, mode), key, layout, tier, Side::Kernel)
 }
 
-/// Like [`dm_crypt`], with the IVs that cryptsetup uses for keyslots: without the kernel, some of them differ.
+/// Like [`dm_crypt`], with the IVs that cryptsetup uses for keyslots, which it encrypts without the kernel. Some of
+/// these IVs differ.
 ///
 /// # Errors
 /// As for [`dm_crypt`].

@@ -88,7 +88,7 @@ impl VolumeKind {
 /// cost.
 ///
 /// # Errors
-/// [`KdfError::NotThere`] if this kind of volume never used the function; [`KdfError::Pim`].
+/// [`KdfError::NotThere`] if this kind of volume has never used the function; [`KdfError::Pim`].
 pub fn derivation(
     volume: VolumeKind,
     function: Function,

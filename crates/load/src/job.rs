@@ -148,7 +148,8 @@ pub enum Start {
 pub enum Amount {
     /// For a time.
     Time {
-        /// Unmeasured time before, in which the queues and caches of the device reach their steady state.
+        /// Unmeasured time before the measured time, in which the queues and caches of the device reach their steady
+        /// state.
         ramp: Duration,
         /// Measured time. A request in flight at its end is still counted.
         duration: Duration,

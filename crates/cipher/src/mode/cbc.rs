@@ -1,7 +1,7 @@
 //! CBC (NIST SP 800-38A, 6.2) for any block kernel, with an IV for each data unit.
 //!
-//! Decryption is inherently parallel. Encryption is a chain, but each data unit has its own, so blocks of as many
-//! units as keep the kernel busy are encrypted together.
+//! Decryption is inherently parallel. Encryption is a chain, but each data unit has its own, so blocks of several
+//! units are encrypted together to keep the kernel busy.
 
 use super::iv::Ivs;
 use super::whitening::Whitening;

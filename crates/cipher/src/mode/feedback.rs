@@ -11,11 +11,12 @@ use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 pub(crate) enum Feedback {
     /// The IV is a big-endian number that is incremented (NIST SP 800-38A, 6.5).
     Ctr,
-    /// The encrypted previous ciphertext block is XORed (6.3).
+    /// Each block is XORed with the encrypted previous ciphertext block (6.3).
     Cfb,
     /// The IV is encrypted repeatedly (6.4).
     Ofb,
-    /// The previous plaintext and ciphertext blocks are XORed (Meyer and Matyas, "Cryptography", 1982).
+    /// Each plaintext block is XORed with the previous plaintext and ciphertext blocks (Meyer and Matyas,
+    /// "Cryptography", 1982).
     Pcbc,
 }
 

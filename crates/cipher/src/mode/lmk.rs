@@ -1,7 +1,7 @@
 //! CBC with the IVs of loop-AES (Linux, drivers/md/dm-crypt.c, `lmk`): MD5 of a unit's plaintext except its first 16
 //! bytes, and of its number. A change within a unit therefore changes all of its ciphertext.
 //!
-//! In version 3 of loop-AES's multi-key mode, a seed precedes them.
+//! In version 3 of loop-AES's multi-key mode, a seed is hashed before these.
 
 use md5::block_api::compress;
 use zeroize::Zeroizing;
@@ -23,7 +23,7 @@ const TOGETHER: usize = 64;
 /// Number of bytes of the seed that are used (LMK_SEED_SIZE is larger; the rest is zero).
 const SEED: usize = 16;
 
-/// A block cipher in CBC with such IVs.
+/// A block cipher in CBC with these IVs.
 pub(crate) struct Lmk<const N: usize> {
     cbc: Cbc<N>,
     /// MD5's state before the plaintext.

@@ -14,7 +14,7 @@ use crate::threads::join;
 /// Number of slices per lane. Lanes wait for each other between slices.
 const SLICES: usize = 4;
 
-/// Number of blocks between two checks of the stop flags, which take a few hundred microseconds.
+/// Number of blocks between two checks of the stop flags; filling them takes a few hundred microseconds.
 const BREATH: usize = 256;
 
 /// A slice of one lane.

@@ -1,4 +1,4 @@
-//! BLAKE2s-256 over lanes (RFC 7693), unkeyed and under HMAC, as used by VeraCrypt.
+//! BLAKE2s-256 over lanes (RFC 7693), unkeyed and in HMAC, as used by VeraCrypt.
 
 use super::chain::{Chain, Costs, hash_of_chain, kernels};
 use super::lanes::Lanes;

@@ -48,7 +48,7 @@ static ROUNDS: [u64; 80] = [
     0x4cc5_d4be_cb3e_42b6, 0x597f_299c_fc65_7e2a, 0x5fcb_6fab_3ad6_faec, 0x6c44_198c_4a47_5817,
 ];
 
-/// Bits that each of HMAC's hashes covers: one block and a digest.
+/// Number of bits that each of HMAC's two hashes covers: one block and a digest.
 const LENGTH: u16 = (128 + 64) * 8;
 
 impl Chain<8> for Sha512 {
@@ -113,7 +113,7 @@ fn iterate_crate(keys: &Keys<Sha512>, blocks: Blocks<'_, Sha512>, iterations: u3
     }
 }
 
-/// Rotations of the sums over e and over a in a step.
+/// Rotations in the sum over e and in the sum over a of a step.
 const SUM_1: [u32; 3] = [14, 18, 41];
 const SUM_0: [u32; 3] = [28, 34, 39];
 
@@ -127,7 +127,7 @@ unsafe fn compress<V: Lanes<Word = u64>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     unsafe {
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
         steps!(first w, 0, a b c d e f g h);
-        // Kept out of the loop, so that the compiler sees which words are constant padding.
+        // Kept out of the loop, so that the compiler knows which words are constant padding.
         steps!(next w, 16, a b c d e f g h);
         for round in (32..ROUNDS.len()).step_by(16) {
             steps!(next w, round, a b c d e f g h);

@@ -135,7 +135,7 @@ pub(super) mod gfni {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(in crate::pbkdf2) fn store(vector: __m512i, state: &mut State) {
-        // SAFETY: eight words are one unaligned vector.
+        // SAFETY: eight words fill one unaligned vector.
         unsafe { _mm512_storeu_si512(state.as_mut_ptr().cast(), vector) }
     }
 

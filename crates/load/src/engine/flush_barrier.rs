@@ -1,4 +1,4 @@
-//! Flushes after every n writes of a job's thread that several system threads execute together.
+//! Flushes after every n writes of one thread of a job, if several system threads execute it.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 

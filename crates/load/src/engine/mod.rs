@@ -1,4 +1,4 @@
-//! The load engine: io_uring if the kernel permits io_uring, otherwise threads.
+//! The load engine: io_uring if the kernel permits it, otherwise threads.
 
 mod fill;
 mod flush_barrier;
@@ -152,8 +152,8 @@ impl Engine {
     /// I/O target can be [verified](Acknowledged::verify) later.
     ///
     /// # Errors
-    /// Those of `run`; [`LoadError::Untraceable`] for writes without verify headers, or writes that are not whole
-    /// units of the map.
+    /// The errors of `run`; [`LoadError::Untraceable`] for writes without verify headers, or writes that are not
+    /// whole units of the map.
     pub fn run_traced(
         &mut self,
         io_target: &IoTarget,
@@ -178,8 +178,7 @@ impl Engine {
     /// [`Amount::Bytes`](crate::Amount::Bytes) ends when the remaining contents of the buffer have been written.
     ///
     /// # Errors
-    /// Those of `run`; [`LoadError::Stdio`] unless the job is sequential with one request at a
-    /// time.
+    /// The errors of `run`; [`LoadError::Stdio`] unless the job is sequential with one request at a time.
     pub fn run_stdio(
         &mut self,
         io_target: &IoTarget,

@@ -39,7 +39,7 @@ struct Turn {
 /// The measurement of one slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slice {
-    /// Time from the completion of the first `queue depth` requests to the last counted completion.
+    /// Time from the completion of as many requests as the queue depth to the last counted completion.
     pub elapsed: Duration,
     /// Number of requests counted.
     pub ios: u64,
@@ -89,7 +89,7 @@ impl Slices {
     /// once, it counts at least twice as many requests as the queue depth.
     ///
     /// # Errors
-    /// Those of [`Engine::run`].
+    /// The errors of [`Engine::run`].
     ///
     /// # Panics
     /// If there is no target with this number.

@@ -41,7 +41,7 @@ pub struct FilesMeasurement {
     pub elapsed: Duration,
     /// Number of files.
     pub files: u64,
-    /// Number of bytes written by create or read by read; 0 for the other actions.
+    /// Number of bytes written by the create action or read by the read action; 0 for the other actions.
     pub bytes: u64,
     /// Time of the action on each file in nanoseconds, with three significant digits.
     pub latency: Histogram<u64>,
@@ -54,7 +54,7 @@ pub struct FilesMeasurement {
     pub interrupted: bool,
 }
 
-/// Sets of small files: one per directory, number and sizes.
+/// Sets of small files: one for each combination of directory, number of files and sizes.
 ///
 /// Dropping this value removes the sets like [`remove`](Self::remove), but ignores errors.
 pub struct FileSet {
@@ -62,7 +62,7 @@ pub struct FileSet {
     sets: Vec<Set>,
 }
 
-/// The files for one directory, number and distribution of sizes.
+/// The files for one combination of directory, number of files and distribution of sizes.
 struct Set {
     directory: PathBuf,
     count: u32,
@@ -118,8 +118,8 @@ impl FileSet {
         Ok(())
     }
 
-    /// Performs `work` on the files below `directory`. `seed` determines the order of the actions that are random. If
-    /// `stop` is set, the action ends between two files.
+    /// Performs `work` on the files below `directory`. `seed` determines the order of the files in actions with a
+    /// random order. If `stop` is set, the action ends between two files.
     ///
     /// # Errors
     /// The errors of [`prepare`](Self::prepare); [`LoadError::FileContent`] if a file does not contain the data that

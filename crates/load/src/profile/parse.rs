@@ -11,7 +11,7 @@ use super::size::format_size;
 use super::{Estimator, Presentation, Profile, ProfileError, Work, WorkloadSpec};
 use fields::{Fields, Source, Value};
 
-/// Maximum length of a label, so that tables are not deformed.
+/// Maximum length of a label, so that the layout of tables is preserved.
 pub(super) const MAX_LABEL: usize = 22;
 
 /// Maximum length of names, identifiers and descriptions, in characters.

@@ -69,8 +69,8 @@ pub struct KdfSpeed {
     pub short: Point,
     /// The higher of the two measured costs; other times are calculated from it.
     pub long: Point,
-    /// The percentage by which the higher cost took longer than proportional to the lower one; median over the
-    /// rounds.
+    /// Percentage by which the time at the higher cost exceeds proportional growth from the lower cost; median over
+    /// the rounds.
     pub linearity_percent: f64,
     /// The rates of guesses.
     pub guesses: Guesses,

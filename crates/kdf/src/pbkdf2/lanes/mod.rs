@@ -46,7 +46,7 @@ pub(crate) trait Lanes: Copy {
     unsafe fn or_not_xor(self, y: Self, z: Self) -> Self;
 
     /// Returns the vector unchanged and hides its value from the compiler. Otherwise the compiler would reorder sums
-    /// and add the values that are available last first, which delays the whole round.
+    /// so that the values that become available last are added first, which delays the whole round.
     unsafe fn pin(self) -> Self;
 }
 

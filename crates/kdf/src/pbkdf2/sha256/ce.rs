@@ -36,7 +36,7 @@ fn load(words: &[u32; 8]) -> State {
 #[inline]
 #[target_feature(enable = "sha2")]
 fn store(state: State, words: &mut [u32; 8]) {
-    // SAFETY: eight words are two vectors.
+    // SAFETY: eight words fill two vectors.
     unsafe {
         vst1q_u32(words.as_mut_ptr(), state[0]);
         vst1q_u32(words.as_mut_ptr().add(4), state[1]);

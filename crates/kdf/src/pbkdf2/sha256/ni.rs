@@ -50,7 +50,7 @@ fn load(words: &[u32; 8]) -> State {
 #[inline]
 #[target_feature(enable = "sha,sse4.1,ssse3")]
 fn store(vectors: State, words: &mut [u32; 8]) {
-    // SAFETY: eight words are two unaligned vectors.
+    // SAFETY: eight words fill two unaligned vectors.
     unsafe {
         _mm_storeu_si128(words.as_mut_ptr().cast(), vectors[0]);
         _mm_storeu_si128(words.as_mut_ptr().add(4).cast(), vectors[1]);
@@ -83,8 +83,8 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let one = _mm_setr_epi32(i32::MIN, 0, 0, 0);
     let length = _mm_setr_epi32(0, 0, 0, (64 + 32) * 8);
     let mut state = [mid; L];
-    // No closures over vectors here: without optimisation across crates the compiler does not
-    // always inline `map`, and each call then passes through memory.
+    // No closures over vectors here: without optimisation across crates, the compiler does not always inline `map`,
+    // and each call would then pass the vectors through memory.
     let mut w = [[one; 4]; L];
     for i in 0..L {
         w[i] = [message[i][0], message[i][1], one, length];

@@ -36,7 +36,7 @@ fn load(words: &[u64; 8]) -> State {
 #[target_feature(enable = "sha3")]
 fn store(state: State, words: &mut [u64; 8]) {
     for (part, vector) in state.into_iter().enumerate() {
-        // SAFETY: eight words are four vectors.
+        // SAFETY: eight words fill four vectors.
         unsafe { vst1q_u64(words.as_mut_ptr().add(2 * part), vector) }
     }
 }

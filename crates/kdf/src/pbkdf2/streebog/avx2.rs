@@ -250,7 +250,7 @@ fn store(low: Pair) -> State {
     let [a, b, c, d] = low;
     let (a, b) = exchange(_mm256_packus_epi16(a, b), _mm256_packus_epi16(c, d));
     let mut state = [0; 8];
-    // SAFETY: a state is two unaligned vectors.
+    // SAFETY: a state fills two unaligned vectors.
     unsafe {
         _mm256_storeu_si256(state.as_mut_ptr().cast(), change(&pi::OUT, a));
         _mm256_storeu_si256(state.as_mut_ptr().add(4).cast(), change(&pi::OUT, b));

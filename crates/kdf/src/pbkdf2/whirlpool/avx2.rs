@@ -167,7 +167,7 @@ fn xor(a: Columns, b: Columns) -> Columns {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn twice(bytes: [u8; 16]) -> __m256i {
-    // SAFETY: sixteen bytes are one unaligned vector.
+    // SAFETY: sixteen bytes fill one unaligned vector.
     _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
 }
 

@@ -56,7 +56,7 @@ struct Layers {
 }
 
 /// # Safety
-/// The CPU must have AVX-512 F, BW and VBMI, and GFNI.
+/// The CPU must support AVX-512 F, BW and VBMI, and GFNI.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,gfni")]
 unsafe fn iterate<const L: usize>(
     keys: &Keys<Whirlpool>,

@@ -1,7 +1,7 @@
 //! Requests through a stdio buffer, as made by programs with fwrite(3) and fread(3).
 //!
 //! They are performed by the C library's own stdio, whose behaviour is to be measured: glibc transfers whole blocks
-//! of a large request without its buffer, and copies only the rest.
+//! of a large request directly, without its buffer, and copies only the rest.
 
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd};

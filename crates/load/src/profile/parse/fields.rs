@@ -235,7 +235,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same, but a word is also accepted instead of a count.
+    /// Like [`Self::count`], but also accepts a word instead of a count.
     pub(super) fn count_or(
         &mut self,
         key: &'static str,

@@ -158,7 +158,7 @@ impl<'a, const R: usize> Starts<'a, R> {
     }
 }
 
-/// Computes the masks of a piece togetherin four parallel sequences, because a single one would have the latency of
+/// Computes the masks of a piece together, in four parallel sequences, because a single one would have the latency of
 /// 32 doublings. Returns the mask after the last.
 ///
 /// # Safety

@@ -151,8 +151,8 @@ unsafe fn one_unit<V: Rounds, const R: usize, const ENCRYPT: bool>(
 /// belongs to the same unit or, if this is the unit's `LAST` group, to the unit whose encrypted tweak is
 /// `next_tweak`.
 ///
-/// The kernel computes the next masks between the rounds, one vector per round. Before or after the rounds, these
-/// computations would compete with the final XORs for execution ports; the compiler would otherwise move them there.
+/// The kernel computes the next masks between the rounds, one vector per round. Before or after the rounds, where the
+/// compiler would move these computations, they would compete with the final XORs for execution ports.
 ///
 /// # Safety
 /// As for [`units`]; `src` and `dst` must be valid for a group, and equal or disjoint.
