@@ -106,7 +106,7 @@ impl View<'_, '_> {
         self.cast.ranked().map(|row| row.arm).find(is_taken)
     }
 
-    /// What was measured: the name of the disk, or of the model used instead of one.
+    /// The measured storage: the name of the disk, or of the model used instead of one.
     pub(crate) fn place(&self) -> String {
         let target = &self.lookup.record.target;
         match (&target.emulated, &target.device) {

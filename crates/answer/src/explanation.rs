@@ -12,7 +12,7 @@ use crate::quantity::{binary_bytes, digits, latency, percent, percent_digits};
 /// Factor by which requests take longer on the example device for which the effect of the same added time is shown.
 const SLOWER: f64 = 100.0;
 
-/// What an arm adds to the requests of a sweep: `AES adds 2.1 µs [1.9, 2.3] to each request of ...`.
+/// The time that an arm adds to the requests of a sweep: `AES adds 2.1 µs [1.9, 2.3] to each request of ...`.
 pub fn addition(sweep: &Sweep<'_>, added: &Added<'_>) -> String {
     let (name, model) = (&added.arm.label, &added.model);
     if !added.describes {

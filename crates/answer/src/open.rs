@@ -43,8 +43,8 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
     found
 }
 
-/// What an hour would decide, with its command, and what disturbed this run. They are separate entries, so that one
-/// can be shown if there is no room for both.
+/// The results that an hour would decide, with the command, and the disturbances of this run. They are separate
+/// entries, so that one can be shown if there is no room for both.
 fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
     let disturbed = disturbed(view);
     let (text, also) = match undecided.within.is_empty() {
@@ -283,7 +283,7 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
             found.beyond.push(format!("{who}: {}{TOO_NOISY}.", words(need)));
         }
     }
-    // The order far down a ranking matters to nobody.
+    // The order of the lower ranks does not matter.
     let asked: Vec<&Arm> = match view.cast.choices.len() > 3 {
         true => Vec::new(),
         false => view.cast.spoken().to_vec(),

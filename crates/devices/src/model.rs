@@ -66,7 +66,7 @@ pub struct Model {
     text: String,
 }
 
-/// What a backing that is smaller than the device represents.
+/// The part of the device that a smaller backing represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Surface {

@@ -58,9 +58,9 @@ pub struct Comparison {
     pub cells: Vec<Compared>,
     /// Cells that both sets have, but that lack the requested measure.
     pub without_measure: Vec<String>,
-    /// Cells that only the first set has.
+    /// Cells that are only in the first set.
     pub only_a: Vec<String>,
-    /// Cells that only the second set has.
+    /// Cells that are only in the second set.
     pub only_b: Vec<String>,
     /// Mean percentage over all cells, by study C's method; requires at least two cells.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub struct Side {
     pub noise: Option<SeriesNoise>,
 }
 
-/// One cell that both sets have.
+/// A cell that is in both sets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// The measured work, as the first set records it.

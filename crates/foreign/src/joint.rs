@@ -17,9 +17,9 @@ use crate::naming::Naming;
 pub struct Joint {
     /// The devices, one per record, in the given order.
     pub devices: Vec<Device>,
-    /// The workloads that at least two records have.
+    /// The workloads that are in at least two records.
     pub workloads: Vec<Work>,
-    /// Workloads that only one record has, by name.
+    /// Names of the workloads that are in only one record.
     pub of_one_alone: Vec<String>,
     /// Confidence of the intervals.
     pub confidence: f64,

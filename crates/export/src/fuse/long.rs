@@ -1,7 +1,7 @@
 //! The worker pool for long requests: threads that execute one request each, from the first byte to the reply.
 //!
 //! A ring would copy, encrypt and decrypt the parts of a long transfer one after another. Instead it lends the entry
-//! with such a request to a thread of the pool. The reply is sent through that thread's own ring, so the entry's next
+//! of a long request to a thread of the pool. The reply is sent through that thread's own ring, so the entry's next
 //! request arrives there as well. The kernel assigns a request to the entry that became free last, so the next long
 //! transfer is executed on the same threads without involving the original ring. If a short request arrives there,
 //! the entry is returned to the ring that lent it.

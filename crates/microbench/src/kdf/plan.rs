@@ -62,7 +62,7 @@ pub struct KdfPlan {
 /// Checks and completes a request without measuring anything.
 ///
 /// # Errors
-/// A function that is unknown or that such a volume has never used, or a PIM that the volume does not allow
+/// A function that is unknown or never used by this kind of volume, or a PIM that the volume does not allow
 /// ([`MicrobenchError::Kdf`]); an unknown CPU tier ([`MicrobenchError::Cpu`]); too few or too many rounds
 /// ([`MicrobenchError::Usage`]).
 pub fn plan(request: &KdfRequest) -> Result<KdfPlan, MicrobenchError> {
