@@ -36,7 +36,7 @@ impl Engine {
         Self { link: Link::new(&model.interface), medium, now: 0.0 }
     }
 
-    /// When `request` completes, in seconds after the engine's start.
+    /// The time at which `request` completes, in seconds after the engine's start.
     pub fn submit(&mut self, request: &Request) -> f64 {
         if request.arrival_s > self.now {
             self.now = request.arrival_s;

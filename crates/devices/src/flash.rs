@@ -19,15 +19,15 @@ const STREAM_WINDOW: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct FlashState {
     of: Flash,
-    /// When each channel becomes free.
+    /// The time at which each channel becomes free.
     channels: Vec<f64>,
-    /// When the array has delivered all data requested so far.
+    /// The time at which the array has delivered all data requested so far.
     array_free_at: f64,
     /// Ends of the read-ahead streams, most recently used last.
     streams: VecDeque<u64>,
-    /// When all accepted writes have been programmed.
+    /// The time at which all accepted writes have been programmed.
     programmed_at: f64,
-    /// When each accepted write leaves the buffer, with its bytes.
+    /// The time at which each accepted write leaves the buffer, with its bytes.
     buffered: VecDeque<(f64, u64)>,
     buffered_bytes: u64,
     /// Bytes in the fast region.
@@ -56,7 +56,7 @@ impl FlashState {
         }
     }
 
-    /// When the data for a read is in the controller.
+    /// The time at which the data for a read is in the controller.
     pub(crate) fn read(&mut self, request: &Request, slot: &Slot) -> f64 {
         let per_byte = 1.0 / (self.of.read_mib_s * MIB);
         let transfer = request.bytes as f64 * per_byte;
@@ -70,7 +70,7 @@ impl FlashState {
         self.array_free_at
     }
 
-    /// When the first pages of a read at a new offset have arrived from their channels.
+    /// The time at which the first pages of a read at a new offset have arrived from their channels.
     fn fetch(&mut self, request: &Request, begun: f64) -> f64 {
         let page = self.of.page_bytes;
         let first = request.offset / page;
@@ -89,7 +89,7 @@ impl FlashState {
         reached
     }
 
-    /// When the device accepts a write.
+    /// The time at which the device accepts a write.
     pub(crate) fn write(&mut self, request: &Request, slot: &Slot) -> f64 {
         self.recover(slot.begun);
         let sequential = continues(&mut self.written, request.offset, request.bytes);
@@ -123,7 +123,7 @@ impl FlashState {
         accepted
     }
 
-    /// When everything is programmed.
+    /// The time at which everything is programmed.
     pub(crate) fn flush(&mut self, now: f64) -> f64 {
         self.buffered.clear();
         self.buffered_bytes = 0;

@@ -11,19 +11,19 @@ use crate::request::{Operation, Request};
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     of: Interface,
-    /// When the wire and the command processor will be free.
+    /// The time at which the wire and the command processor will be free.
     free_at: f64,
     /// Completion times of the requests in flight, as the bits of floating-point numbers. Positive numbers and their
     /// bits have the same order.
     in_flight: BinaryHeap<Reverse<u64>>,
 }
 
-/// When a request reaches the device, and when the wire has transferred it.
+/// The times at which a request reaches the device and has been transferred by the wire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    /// When the device has the command.
+    /// The time at which the device has the command.
     pub(crate) begun: f64,
-    /// When command and data have been transferred; no request completes earlier.
+    /// The time at which command and data have been transferred; no request completes earlier.
     pub(crate) passed: f64,
     /// Requests in flight, including this one.
     pub(crate) queued: usize,

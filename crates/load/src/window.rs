@@ -53,7 +53,7 @@ pub(crate) struct Gate {
     flush_at_end: bool,
     ramp_end: AtomicU64,
     opened: AtomicU64,
-    /// When the window should close.
+    /// The time at which the window should close.
     due: AtomicU64,
     closed: AtomicU64,
     cpu_opened: AtomicU64,

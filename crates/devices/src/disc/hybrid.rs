@@ -24,8 +24,8 @@ impl HybridState {
         Self { of, reads: HashMap::new(), kept: VecDeque::new() }
     }
 
-    /// When the flash has the data for a read that arrives at `now`. If it does not store the data, counts the read
-    /// and returns `None`.
+    /// The time at which the flash has the data for a read that arrives at `now`. If it does not store the data, counts
+    /// the read and returns `None`.
     pub(super) fn read(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
         let granule = self.of.granule_bytes;
         let granules = offset / granule..(offset + bytes).div_ceil(granule);

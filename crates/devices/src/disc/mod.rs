@@ -23,7 +23,7 @@ pub(crate) struct DiscState {
     of: Disc,
     geometry: Geometry,
     hybrid: Option<HybridState>,
-    /// When the head has finished its work.
+    /// The time at which the head has finished its work.
     free_at: f64,
     /// The byte after the last one under the head.
     head: u64,
@@ -58,7 +58,7 @@ impl DiscState {
         }
     }
 
-    /// When the data for a read is in the drive's memory.
+    /// The time at which the data for a read is in the drive's memory.
     pub(crate) fn read(&mut self, request: &Request, slot: &Slot) -> f64 {
         let (offset, bytes) = (request.offset, request.bytes);
         self.drain_until(slot.begun);
@@ -87,7 +87,7 @@ impl DiscState {
         ready
     }
 
-    /// When the data is available, if it is in the look-ahead buffer or will pass under the head anyway.
+    /// The time at which the data is available, if it is in the look-ahead buffer or will pass under the head anyway.
     fn read_ahead(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
         let room = self.of.look_ahead_bytes;
         let mut ahead = self.ahead?;
@@ -120,7 +120,7 @@ impl DiscState {
         Some(ready)
     }
 
-    /// When the drive accepts a write.
+    /// The time at which the drive accepts a write.
     pub(crate) fn write(&mut self, request: &Request, slot: &Slot) -> f64 {
         let (mut offset, mut left) = (request.offset, request.bytes);
         if let Some(ahead) = &self.ahead
@@ -153,7 +153,7 @@ impl DiscState {
         accepted
     }
 
-    /// When all data is on the disc.
+    /// The time at which all data is on the disc.
     pub(crate) fn flush(&mut self, now: f64) -> f64 {
         while !self.pending.is_empty() {
             self.drain_one();
@@ -193,7 +193,8 @@ impl DiscState {
         (self.head, self.free_at) = (head, at);
     }
 
-    /// When the head is over `offset`, if it starts at time `begin` and the drive can choose from `queued` requests.
+    /// The time at which the head is over `offset`, if it starts at time `begin` and the drive can choose from `queued`
+    /// requests.
     fn position(&self, offset: u64, begin: f64, queued: usize) -> f64 {
         if offset == self.head {
             return begin + self.geometry.wait_s(offset, begin);

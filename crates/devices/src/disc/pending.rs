@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub(super) struct Run {
     pub(super) offset: u64,
     pub(super) bytes: u64,
-    /// When its first byte arrived.
+    /// The time at which its first byte arrived.
     pub(super) since: f64,
 }
 
@@ -55,7 +55,7 @@ impl Pending {
         self.runs.iter().any(|run| run.offset <= offset && end <= run.offset + run.bytes)
     }
 
-    /// When the oldest run arrived.
+    /// The time at which the oldest run arrived.
     pub(super) fn first_since(&self) -> Option<f64> {
         self.runs.front().map(|run| run.since)
     }

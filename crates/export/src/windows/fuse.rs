@@ -31,16 +31,16 @@ impl Server {
         match *self {}
     }
 
-    /// Ends it.
+    /// Stops the server.
     pub fn stop(&self) {
         match *self {}
     }
 }
 
-/// Refuses.
+/// Always fails.
 ///
 /// # Errors
-/// [`ExportError::Option`]: nothing is served here.
+/// [`ExportError::Option`]: nothing can be served on Windows.
 pub fn serve_mounted(
     _device: Arc<dyn BlockDevice>,
     _connection: Vec<File>,

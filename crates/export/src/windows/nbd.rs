@@ -1,4 +1,4 @@
-//! NBD clients on Windows do not support Unix sockets: nothing is served.
+//! NBD clients on Windows do not support Unix sockets, so nothing can be served.
 
 use std::fs::File;
 use std::path::Path;
@@ -21,16 +21,16 @@ pub struct NbdOptions {
 pub enum Server {}
 
 impl Server {
-    /// Ends it.
+    /// Stops the server.
     pub fn stop(self) {
         match self {}
     }
 }
 
-/// Refuses.
+/// Always fails.
 ///
 /// # Errors
-/// [`ExportError::Option`]: nothing is served here.
+/// [`ExportError::Option`]: nothing can be served on Windows.
 pub fn serve(
     _device: Arc<dyn BlockDevice>,
     _socket: &Path,
@@ -43,10 +43,10 @@ pub fn serve(
 pub enum NbdSocket {}
 
 impl NbdSocket {
-    /// Refuses.
+    /// Always fails.
     ///
     /// # Errors
-    /// [`ExportError::Option`]: nothing is served here.
+    /// [`ExportError::Option`]: nothing can be served on Windows.
     pub fn new(_path: &Path) -> Result<Self, ExportError> {
         Err(crate::not_here())
     }
@@ -57,10 +57,10 @@ impl NbdSocket {
     }
 }
 
-/// Refuses.
+/// Always fails.
 ///
 /// # Errors
-/// [`ExportError::Option`]: nothing is served here.
+/// [`ExportError::Option`]: nothing can be served on Windows.
 pub fn serve_on(
     _device: Arc<dyn BlockDevice>,
     _listener: File,

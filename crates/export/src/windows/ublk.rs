@@ -14,10 +14,10 @@ pub use disk::Disk;
 
 pub use crate::fuse::Server;
 
-/// Refuses.
+/// Always fails.
 ///
 /// # Errors
-/// [`ExportError::Option`]: nothing is served here.
+/// [`ExportError::Option`]: nothing can be served on Windows.
 pub fn serve(
     _device: Arc<dyn BlockDevice>,
     _connection: File,

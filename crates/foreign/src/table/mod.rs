@@ -6,8 +6,8 @@
 //! | table | columns |
 //! |---|---|
 //! | ours (docs/compare.md) | `operation`, one of `mb_s`, `mib_s`, `iops`, `latency_us`, `latency_ms`, and any of `pattern`, `block_size`, `file_size`, `queue_depth`, `threads`, `read_percent`, `name` |
-//! | ATTO Disk Benchmark | `I/O Size`, then `Write` and `Read`, as its window has them, with `MB/s` or `IO/s` in brackets or with each value |
-//! | Anvil's Storage Utilities | `Test`, then any of `Resp. time`, `IOPS` and `MB/s`, as its window has them; a row `Read` or `Write` begins a half |
+//! | ATTO Disk Benchmark | `I/O Size`, then `Write` and `Read`, as shown in its window, with `MB/s` or `IO/s` in brackets or with each value |
+//! | Anvil's Storage Utilities | `Test`, then any of `Resp. time`, `IOPS` and `MB/s`, as shown in its window; a row `Read` or `Write` starts each half of the table |
 //!
 //! ATTO and Anvil save screenshots and proprietary files without a published layout. The columns in their windows are
 //! known from the figures of studies A and D and from the programs' manuals. Any other column is refused.

@@ -175,7 +175,7 @@ impl Job<'_> {
         // The completed slices: those before this one and, from the second pass on, also those after it.
         let whole = if pass == 0 { slice } else { SLICES - 1 } * segment;
         let area = match of == lane {
-            // Plus the blocks of this segment except the previous one.
+            // In its own lane, a block can also refer to this segment's blocks except the previous one.
             true => whole + index - 1,
             false => whole - usize::from(index == 0),
         };

@@ -27,7 +27,7 @@ impl RateLimit {
         Self { part, of, ..self }
     }
 
-    /// When the thread may submit its request `index`, if the job began at `began`.
+    /// The time at which the thread may submit its request `index`, if the job began at `began`.
     #[inline]
     pub(super) fn due(&self, began: u64, index: u64) -> u64 {
         let number = index as f64 * f64::from(self.of) + f64::from(self.part);

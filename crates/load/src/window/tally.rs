@@ -95,7 +95,7 @@ impl Tally {
         Moved { ios: self.ios, bytes: self.bytes, total_bytes: self.total_bytes }
     }
 
-    /// When the last counted request of this slice or job completed.
+    /// The time at which the last counted request of this slice or job completed.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }

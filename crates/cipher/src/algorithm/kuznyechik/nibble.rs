@@ -17,7 +17,7 @@ pub(super) fn keys(key: &[u8]) -> Keys {
 /// See [`super::xts::Kernel::transform`].
 ///
 /// # Safety
-/// As there.
+/// As for that method.
 #[inline(always)]
 pub(super) unsafe fn transform<V: Bytes, const ENCRYPT: bool>(
     keys: &RoundKeys,

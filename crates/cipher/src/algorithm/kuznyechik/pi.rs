@@ -72,7 +72,7 @@ pub(super) struct Forward {
     pub(super) left_log: Table,
     /// log r plus log phi(m) for l = 0. If r is zero, the sum reduces to 15.
     pub(super) right: Table,
-    /// Indexed by the log of r phi(m): the rest of the result for l = 0. At 15: that of Pi for l = r = 0.
+    /// The rest of the result for l = 0, indexed by the log of r phi(m). The entry at 15 is that for l = r = 0.
     pub(super) right_part: Table,
     /// Indexed by log l + 1: the part of the result that depends on m if r is zero, relative to that for l = 0.
     pub(super) left_alone: Table,

@@ -144,7 +144,7 @@ const fn pi(l: u8, r: u8) -> u8 {
     PI[ALPHA_INVERSE[(l << 4 | r) as usize] as usize]
 }
 
-/// Indexed by u = log r plus the [`OFFSET`]: Pi for l = 0. At 15: Pi for l = r = 0.
+/// Pi for l = 0, indexed by u = log r plus the [`OFFSET`]. The entry at 15 is Pi for l = r = 0.
 const OF_U: Table = {
     let mut table = [pi(0, 0); 16];
     let mut u = 0;
@@ -188,7 +188,7 @@ pub(super) static ALONE: Table = {
 #[derive(Clone, Copy)]
 pub(super) struct Halves(pub(super) [[u8; 16]; 2]);
 
-/// At `[i][k]`: the contribution of words `i` and `i + 4` to byte `k` of the results, by t and by u.
+/// Element `[i][k]` is the contribution of words `i` and `i + 4` to byte `k` of the results, by t and by u.
 pub(super) static PRODUCTS: [[[Halves; 2]; 8]; 4] = {
     let mut products = [[[Halves([[0; 16]; 2]); 2]; 8]; 4];
     let mut at = 0;

@@ -145,7 +145,7 @@ fn substitute(table: &[__m512i; 4], x: __m512i) -> __m512i {
 /// See [`Kernel::fill`].
 ///
 /// # Safety
-/// As there.
+/// As for that method.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
 unsafe fn fill(first: u128, masks: &mut [u128]) {
