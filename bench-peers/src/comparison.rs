@@ -9,6 +9,7 @@ use cryptbench_stats::median;
 use serde::Serialize;
 
 use crate::contender::{Contender, Direction, Ours};
+use crate::kernel;
 use crate::peers::Peer;
 use crate::rounds::{Schedule, measure};
 
@@ -42,6 +43,8 @@ pub struct Comparison {
     /// The other libraries, fastest first. None of them has cascades. A cascade therefore lists the fastest
     /// peer of each stage, measured together with ours, and before them [`SERIAL_BOUND`].
     pub peers: Vec<Speeds>,
+    /// The operating system's kernel, with the whole buffer as one data unit.
+    pub kernel: Option<Speeds>,
     /// Contenders that were excluded, and the reasons.
     pub faults: Vec<String>,
 }
@@ -60,6 +63,8 @@ type Named = (String, Box<dyn Contender>);
 pub struct Bench<'a> {
     /// The libraries.
     pub peers: &'a [Box<dyn Peer>],
+    /// Whether the kernel takes part.
+    pub has_kernel: bool,
     /// Our highest tier.
     pub tier: Tier,
     /// The duration of the measurement.
@@ -115,12 +120,16 @@ impl Bench<'_> {
             self.singles(info, data_unit, direction, &expected, &mut faults)
         };
         ensure!(!peers.is_empty(), "no peer has it; {}", faults.join("; "));
+        let kernel = self.kernel(info, direction, &mut faults);
+        let has_kernel = kernel.is_some();
 
-        let (names, mut contenders): (Vec<_>, Vec<_>) = ours.into_iter().chain(peers).unzip();
+        let (names, mut contenders): (Vec<_>, Vec<_>) =
+            ours.into_iter().chain(peers).chain(kernel).unzip();
         let speeds = measure(&mut contenders, data_unit, &mut self.data, self.schedule)?;
         let mut ours: Vec<_> =
             names.into_iter().zip(speeds).map(|(name, mb_s)| Speeds { name, mb_s }).collect();
         let mut peers = ours.split_off(our_count);
+        let kernel = if has_kernel { peers.pop() } else { None };
         if cascade {
             let bound = (0..self.schedule.rounds)
                 .map(|round| 1.0 / peers.iter().map(|p| 1.0 / p.mb_s[round]).sum::<f64>())
@@ -132,7 +141,7 @@ impl Bench<'_> {
             let best = best.context("a peer lost its name")?;
             fastest.insert((info.name, data_unit, direction), best.name());
         }
-        Ok(Comparison { cipher: info.name, data_unit, direction, ours, peers, faults })
+        Ok(Comparison { cipher: info.name, data_unit, direction, ours, peers, kernel, faults })
     }
 
     /// Our kernels without duplicates, highest tier first. `expected` becomes their common output.
@@ -189,6 +198,33 @@ impl Bench<'_> {
             }
         }
         right
+    }
+
+    /// The kernel's, if its output is ours for one data unit.
+    fn kernel(
+        &self,
+        info: &CipherInfo,
+        direction: Direction,
+        faults: &mut Vec<String>,
+    ) -> Option<Named> {
+        let tried = || {
+            let key = &self.key[..info.key_bytes];
+            let Some(mut keyed) = kernel::keyed(info.name, key, direction)? else {
+                return Ok(None);
+            };
+            let (mut expected, mut output) = (self.data.clone(), self.data.clone());
+            let layout = Layout { data_unit: expected.len(), tweak_step: 1 };
+            let mut ours = Ours(info.with_key(key, layout, self.tier)?, direction);
+            ours.pass(layout.data_unit, &mut expected)?;
+            keyed.pass(layout.data_unit, &mut output)?;
+            ensure!(output == expected, "its output is not ours");
+            anyhow::Ok(Some((kernel::COLUMN.to_owned(), keyed)))
+        };
+        let found = if self.has_kernel { tried() } else { Ok(None) };
+        found.unwrap_or_else(|error| {
+            faults.push(format!("WRONG: the kernel: {error:#}"));
+            None
+        })
     }
 
     /// The fastest peer of each stage, after a check that their chain yields our output.

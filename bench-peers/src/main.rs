@@ -4,6 +4,7 @@
 
 mod comparison;
 mod contender;
+mod kernel;
 mod peers;
 mod rounds;
 mod table;
@@ -75,6 +76,7 @@ fn main() -> anyhow::Result<()> {
     let mut random = File::open("/dev/urandom").context("/dev/urandom")?;
     let mut bench = Bench {
         peers: &peers,
+        has_kernel: false,
         tier,
         schedule: Schedule {
             rounds: args.rounds.max(1),
@@ -85,6 +87,12 @@ fn main() -> anyhow::Result<()> {
     };
     random.read_exact(&mut bench.data)?;
     random.read_exact(&mut bench.key)?;
+    let kernel = kernel::about(&mut bench.data, bench.schedule);
+    match &kernel {
+        Ok(_) => bench.has_kernel = true,
+        Err(why) => skipped.push(format!("the kernel (AF_ALG): {why:#}")),
+    }
+    let kernel = kernel.ok();
 
     let mut done = Vec::new();
     let mut fastest = Fastest::new();
@@ -100,11 +108,11 @@ fn main() -> anyhow::Result<()> {
         }
     }
     if args.json {
-        println!("{:#}", as_json(&args, &peers, &skipped, &done));
+        println!("{:#}", as_json(&args, &peers, kernel.as_deref(), &skipped, &done));
     } else if args.csv {
         print!("{}", table::csv(&done));
     } else {
-        print!("{}", as_markdown(&args, &peers, &skipped, &done));
+        print!("{}", as_markdown(&args, &peers, kernel.as_deref(), &skipped, &done));
     }
     Ok(())
 }
@@ -112,6 +120,7 @@ fn main() -> anyhow::Result<()> {
 fn as_markdown(
     args: &Args,
     peers: &[Box<dyn Peer>],
+    kernel: Option<&str>,
     skipped: &[String],
     done: &[Comparison],
 ) -> String {
@@ -119,6 +128,7 @@ fn as_markdown(
     for peer in peers {
         text += &format!("- {}: {}\n", peer.name(), peer.version());
     }
+    text.extend(kernel.map(|about| format!("- {about}\n")));
     for why in skipped {
         text += &format!("- SKIPPED: {why}\n");
     }
@@ -162,6 +172,7 @@ fn as_markdown(
 fn as_json(
     args: &Args,
     peers: &[Box<dyn Peer>],
+    kernel: Option<&str>,
     skipped: &[String],
     done: &[Comparison],
 ) -> serde_json::Value {
@@ -187,6 +198,7 @@ fn as_json(
     json!({
         "machine": args.machine,
         "peers": versions,
+        "kernel": kernel,
         "skipped": skipped,
         "rounds": args.rounds,
         "slot_ms": args.slot_ms,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use cryptbench_stats::{estimate, median};
 
 use crate::comparison::{Comparison, Speeds};
+use crate::kernel;
 
 /// Our speed divided by that of a peer, over the rounds.
 pub struct Ratio {
@@ -26,16 +27,22 @@ pub fn ratio(ours: &Speeds, theirs: &Speeds) -> Option<Ratio> {
     })
 }
 
-/// The table for one data unit size.
+/// The table for one data unit size. The operating system's kernel has a column if it was measured.
 pub fn markdown(data_unit: usize, comparisons: &[Comparison]) -> String {
+    let has_kernel = comparisons.iter().any(|comparison| comparison.kernel.is_some());
+    let last = |cell: String| if has_kernel { format!(" {cell} |") } else { String::new() };
     let mut table = format!(
         "**{data_unit}-byte data units**\n\n\
-         | cipher | direction | ours, MB/s (kernel) | best peer, MB/s | ratio [95 %] | all peers, MB/s |\n\
-         |---|---|---|---|---|---|\n"
+         | cipher | direction | ours, MB/s (kernel) | best peer, MB/s | ratio [95 %] | all peers, MB/s |{}\n\
+         |---|---|---|---|---|---|{}\n",
+        last(format!("{}, MB/s", kernel::COLUMN)),
+        if has_kernel { "---|" } else { "" },
     );
     let mut faults = String::new();
     for comparison in comparisons.iter().filter(|c| c.data_unit == data_unit) {
         let Some(best) = comparison.peers.first() else { continue };
+        let kernel = comparison.kernel.as_ref();
+        let kernel = kernel.map_or_else(|| "-".to_owned(), |k| format!("{:.0}", k.median()));
         for ours in &comparison.ours {
             let all: Vec<_> = comparison
                 .peers
@@ -44,7 +51,7 @@ pub fn markdown(data_unit: usize, comparisons: &[Comparison]) -> String {
                 .collect();
             let _ = writeln!(
                 table,
-                "| {} | {} | {:.0} ({}) | {:.0} {} | {} | {} |",
+                "| {} | {} | {:.0} ({}) | {:.0} {} | {} | {} |{}",
                 comparison.cipher,
                 comparison.direction,
                 ours.median(),
@@ -53,6 +60,7 @@ pub fn markdown(data_unit: usize, comparisons: &[Comparison]) -> String {
                 best.name,
                 show(ratio(ours, best).as_ref()),
                 all.join(", "),
+                last(kernel.clone()),
             );
         }
         for fault in &comparison.faults {
@@ -120,14 +128,22 @@ mod tests {
     #[test]
     fn a_row_has_a_value_for_each_column() {
         let named = |name: &str, mb_s: f64| Speeds { name: name.to_owned(), mb_s: vec![mb_s; 9] };
-        let comparison = Comparison {
+        let mut comparison = Comparison {
             cipher: "aes-256-xts",
             data_unit: 512,
             direction: crate::contender::Direction::Encrypt,
             ours: vec![named("vaes-avx2", 200.0)],
             peers: vec![named("Botan", 100.0), named("OpenSSL", 50.0)],
+            kernel: Some(named(kernel::COLUMN, 150.0)),
             faults: Vec::new(),
         };
+        for (columns, end) in [(7, "50 | 150 |\n"), (6, "OpenSSL 50 |\n")] {
+            let shown = markdown(512, std::slice::from_ref(&comparison));
+            let mut rows = shown.lines().skip(2);
+            assert!(rows.all(|row| row.matches('|').count() == columns + 1), "{shown}");
+            assert!(shown.ends_with(end), "{shown}");
+            comparison.kernel = None;
+        }
         let table = csv(&[comparison]);
         let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split(',').collect()).collect();
         assert_eq!(rows.len(), 2);
