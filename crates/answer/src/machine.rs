@@ -1,6 +1,6 @@
 //! Faults of the machine itself, which cost more than any choice between systems.
 
-use cryptbench_catalog::{Encrypts, PAIRED, encrypts};
+use cryptbench_catalog::{Encrypts, PAIRED, ZFS, encrypts};
 use cryptbench_estimate::rate_limit::{Limit, is_rate_limited, limits};
 use cryptbench_record::{Arm, ArmRole, Device, Power, SlowAes, Target};
 
@@ -142,9 +142,9 @@ const FAST: [(&str, &str, &str, &str); 4] = [
     ("camellia", "avx2", "the CPU's AVX2", "camellia_aesni_avx2"),
 ];
 
-/// Whether the arm is a user's location encrypted by ZFS, which uses its own crypto code in the kernel.
+/// Whether ZFS encrypts it, with separate code in the kernel: of a user's locations, only ZFS reports its code.
 fn is_zfs(arm: &Arm) -> bool {
-    arm.system == PAIRED.name && arm.kernel_tier.is_some()
+    arm.system == ZFS.name || arm.system == PAIRED.name && arm.kernel_tier.is_some()
 }
 
 /// Whether the operating system's kernel encrypts for an arm, so that the code in use is one of its drivers.

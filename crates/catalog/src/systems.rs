@@ -375,11 +375,9 @@ pub static ZFS: System = System {
     ..volume("zfs", "OpenZFS with native encryption of datasets", Encrypts::Kernel)
 };
 
-/// bcachefs, formatted with `--encrypted`.
-pub static BCACHEFS: System = System {
-    packages: &[debians("bcachefs-tools", &["bcachefs"])],
-    ..volume("bcachefs", "bcachefs with its own encryption (ChaCha20-Poly1305)", Encrypts::Kernel)
-};
+/// bcachefs, formatted with `--encrypted`; Debian 12 and 13 have no package of its programs.
+pub static BCACHEFS: System =
+    volume("bcachefs", "bcachefs with its own encryption (ChaCha20-Poly1305)", Encrypts::Kernel);
 
 /// A drive's own encryption.
 pub static OPAL: System = volume(

@@ -149,6 +149,12 @@ impl Machine {
         })
     }
 
+    /// The version of a loaded module, empty if it does not report one.
+    pub(crate) fn version_of(&self, module: &str) -> String {
+        let version = fs::read_to_string(self.loaded.join(module).join("version"));
+        version.unwrap_or_default().trim().to_owned()
+    }
+
     /// Why NTFS cannot be created and mounted here, and the remedy, if any.
     pub(crate) fn lacks_ntfs(&self) -> Option<(String, Remedy)> {
         let by_kernel = self.kernel_has("ntfs3") || self.has_module("ntfs3");

@@ -152,6 +152,8 @@ pub struct PreparedArm {
     pub turned_out: Option<ArmSpec>,
     /// Kernel parameters that are set for this arm's trials and restored for all others.
     pub parameters: Vec<ForTrials>,
+    /// What writes its data to its device if a flush of its files does not.
+    pub(crate) write_back: Option<WriteBack>,
     backing: Option<Backing>,
     /// Its resources, other than plain storage.
     layers: Option<Layers>,
@@ -159,6 +161,9 @@ pub struct PreparedArm {
 
 /// Restores everything that gives access to the stored data.
 pub(crate) type Reopen = Box<dyn FnMut(&mut ResourceStack) -> Result<Shown, SystemError> + Send>;
+
+/// Writes the data of a file system to its device; returns once it is there.
+pub(crate) type WriteBack = Box<dyn Fn() -> Result<(), SystemError> + Send>;
 
 /// The access to the stored data after it is set up.
 pub(crate) struct Shown {
@@ -225,6 +230,7 @@ impl PreparedArm {
             cached_below: false,
             turned_out: None,
             parameters: Vec::new(),
+            write_back: None,
             backing: Some(Backing { content, tree, random: Random::From(0), beside: None }),
             layers: None,
         }
@@ -260,6 +266,7 @@ impl PreparedArm {
             cached_below: false,
             turned_out: None,
             parameters: Vec::new(),
+            write_back: None,
             backing: Some(backing),
             layers: Some(Layers { scratch, left: None, resources, reopen }),
         })
@@ -284,6 +291,14 @@ impl PreparedArm {
     /// The same arm, marked as storing its data at an unknown location.
     pub(crate) fn of_unknown_storage(self) -> Self {
         Self { backing: None, ..self }
+    }
+
+    /// Writes the data that a flush of its files leaves in memory to its device.
+    ///
+    /// # Errors
+    /// [`SystemError::Program`].
+    pub fn write_back(&self) -> Result<(), SystemError> {
+        self.write_back.as_ref().map_or(Ok(()), |write_back| write_back())
     }
 
     /// Its stored data; `None` if the location is unknown. While the arm is set up, not all data may have been

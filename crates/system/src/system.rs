@@ -278,7 +278,7 @@ impl System {
     pub fn footprint(&self, len: u64, free: u64) -> u64 {
         match &self.kind {
             Kind::Served(_) => served::footprint(len),
-            Kind::Stacked(stacked) if !stacked.is_contained() => stacked::footprint(len),
+            Kind::Stacked(stacked) => stacked.footprint(len, free),
             _ => mapped::footprint(len, free),
         }
     }

@@ -54,6 +54,7 @@ const CALLED: &[&str] = &[
     "xdg-open",
     "xfs_io",
     "zfs",
+    "zpool",
 ];
 
 /// Search paths that lead to or below the current directory because of a careless entry.

@@ -17,8 +17,10 @@ pub(super) fn drop_below(arm: &PreparedArm) {
     arm.cached_above.iter().chain(&arm.stored).for_each(|path| forget(path));
 }
 
-/// Writes back the data of a stacked system in the page cache: FUSE does not forward every flush.
+/// Writes back the data of a stacked system in the page cache or its own: FUSE does not forward every flush, and ZFS
+/// flushes to its log.
 pub(super) fn settle_below(arm: &PreparedArm) {
+    let _ = arm.write_back();
     for path in arm.cached_above.iter().chain(&arm.stored) {
         // If this fails, the device's counters show it.
         let _ = write_back(path);

@@ -1,6 +1,6 @@
 //! bcachefs with encryption: a kernel file system with its own authenticated encryption.
 
-use cryptbench_catalog::{self as catalog, Remedy};
+use cryptbench_catalog as catalog;
 
 use crate::System;
 use crate::kind::unsupported::because;
@@ -8,15 +8,16 @@ use crate::kind::unsupported::because;
 /// bcachefs, formatted with `--encrypted` (ChaCha20-Poly1305).
 pub(crate) static BCACHEFS: System = System::unsupported(&catalog::BCACHEFS, |machine| {
     if !machine.kernel_has("bcachefs") {
-        let module =
-            "modprobe bcachefs; kernels before 6.7 or from 6.18 on need a separate module (";
         return because(
             "this kernel has no bcachefs (not in /proc/filesystems)",
-            Remedy::program("bcachefs").after(module).then(", if it has a DKMS package)"),
+            "modprobe bcachefs; kernels before 6.7 or from 6.18 on need the module from bcachefs.org",
         );
     }
     if !machine.has("bcachefs") {
-        return because("bcachefs is not installed", Remedy::program("bcachefs"));
+        return because(
+            "bcachefs is not installed",
+            "install bcachefs-tools from bcachefs.org: Debian 12 and 13 have no package of it",
+        );
     }
     because(
         "cryptbench cannot create bcachefs file systems yet",

@@ -12,7 +12,7 @@ use cryptbench_text::shown;
 use cryptbench_volume::format::ecryptfs::signature_of;
 
 use crate::command::Invocation;
-use crate::kind::stacked::{Laid, Stacked};
+use crate::kind::stacked::{self, Laid, Stacked};
 use crate::machine::Machine;
 use crate::prepared::Shown;
 use crate::provision::kernel_crypto::{self, Accepts};
@@ -48,7 +48,10 @@ pub(crate) static ECRYPTFS: System = System {
     kernel_tier: |arm, _| {
         arm.cipher.and_then(|_| kernel_crypto::in_use(&["cbc(aes)"], Accepts::Any))
     },
-    ..System::new(&catalog::ECRYPTFS, Kind::Stacked(Stacked::Kernel { create, contained: false }))
+    ..System::new(
+        &catalog::ECRYPTFS,
+        Kind::Stacked(Stacked::Kernel { create, footprint: stacked::in_a_directory }),
+    )
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
@@ -102,7 +105,7 @@ fn create(
         random: Random::Mostly,
         beside: None,
     };
-    Ok(Laid { backing, stored: Some(lower), cached: true, open: Box::new(open) })
+    Ok(Laid { backing, stored: Some(lower), cached: true, open: Box::new(open), write_back: None })
 }
 
 /// The kernel's mount options (Linux, `fs/ecryptfs/main.c`).

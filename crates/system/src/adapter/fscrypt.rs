@@ -14,6 +14,7 @@ use cryptbench_text::chain;
 use zeroize::Zeroizing;
 
 use crate::command::run;
+use crate::kind::mapped;
 use crate::kind::stacked::{Laid, Stacked};
 use crate::machine::Machine;
 use crate::prepared::{Reopen, Shown};
@@ -86,7 +87,10 @@ pub(crate) static FSCRYPT: System = System {
     availability,
     arms,
     kernel_tier: |arm, _| driver(arm.cipher?),
-    ..System::new(&catalog::FSCRYPT, Kind::Stacked(Stacked::Kernel { create, contained: true }))
+    ..System::new(
+        &catalog::FSCRYPT,
+        Kind::Stacked(Stacked::Kernel { create, footprint: mapped::footprint }),
+    )
 };
 
 fn availability(_: &System, machine: &Machine) -> Availability {
@@ -188,7 +192,7 @@ fn create(
     let backing = Backing { content, tree, random: Random::Untold, beside: None };
     // The kernel encrypts in the page cache even with direct I/O. Without encryption, direct I/O bypasses the
     // cache.
-    Ok(Laid { backing, stored, cached: arm.cipher.is_some(), open })
+    Ok(Laid { backing, stored, cached: arm.cipher.is_some(), open, write_back: None })
 }
 
 /// The directory for files in the arm's own file system.

@@ -100,8 +100,8 @@ fn layout(len: u64, room: u64, on_device: bool) -> (u64, u64) {
     (all, all)
 }
 
-/// A mapping name that is unique to this run. It must be short, because UUIDs are derived from it.
-fn mapping_name(run_id: &str) -> String {
+/// A name for a mapping or a pool that no other run uses. It is short, because UUIDs are derived from it.
+pub(crate) fn mapping_name(run_id: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("cryptbench-{run_id}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }

@@ -158,7 +158,13 @@ pub(crate) fn create(
         beside: Some(memory),
     };
     // The program accesses its files through the target's page cache.
-    Ok(Laid { backing, stored: Some(ciphertext), cached: true, open: Box::new(open) })
+    Ok(Laid {
+        backing,
+        stored: Some(ciphertext),
+        cached: true,
+        open: Box::new(open),
+        write_back: None,
+    })
 }
 
 /// The first word that looks like a version: digits and dots, as in `1.9.5`.

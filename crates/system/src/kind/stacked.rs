@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::program::{self, Program};
-use crate::prepared::Reopen;
+use crate::prepared::{Reopen, WriteBack};
 use crate::resource::ResourceStack;
 use crate::system::System;
 use crate::{ArmContext, ArmSpec, Backing, PreparedArm, SystemError};
@@ -17,8 +17,8 @@ pub(crate) enum Stacked {
     Kernel {
         /// Prepares the data on the stack.
         create: Create,
-        /// Whether the data can be in a container with a file system instead of a directory.
-        contained: bool,
+        /// Bytes of storage for so many bytes of files, if so many are free.
+        footprint: fn(u64, u64) -> u64,
     },
 }
 
@@ -35,16 +35,21 @@ pub(crate) struct Laid {
     pub(crate) cached: bool,
     /// Sets up access to the plaintext, the first time and whenever the arm is reopened.
     pub(crate) open: Reopen,
+    /// As [`PreparedArm::write_back`].
+    pub(crate) write_back: Option<WriteBack>,
 }
 
 impl Stacked {
-    pub(crate) fn is_contained(&self) -> bool {
-        matches!(self, Self::Kernel { contained: true, .. })
+    pub(crate) fn footprint(&self, len: u64, free: u64) -> u64 {
+        match self {
+            Self::Program(_) => in_a_directory(len, free),
+            Self::Kernel { footprint, .. } => footprint(len, free),
+        }
     }
 }
 
-/// Bytes of storage for `len` bytes of files, including tags and padding.
-pub(crate) fn footprint(len: u64) -> u64 {
+/// Bytes of storage for `len` bytes of files in a directory: blocks with tags and padding.
+pub(crate) fn in_a_directory(len: u64, _free: u64) -> u64 {
     len + len / 8
 }
 
@@ -55,7 +60,7 @@ pub(crate) fn prepare(
     context: &mut ArmContext<'_>,
 ) -> Result<PreparedArm, SystemError> {
     let mut stack = ResourceStack::new(context.journal);
-    let Laid { backing, stored, cached, mut open } = match stacked {
+    let Laid { backing, stored, cached, mut open, write_back } = match stacked {
         Stacked::Program(program) => program::create(program, system, arm, context, &mut stack)?,
         Stacked::Kernel { create, .. } => create(system, arm, context, &mut stack)?,
     };
@@ -65,5 +70,6 @@ pub(crate) fn prepare(
     let cached = cached || stack.caches();
     let mut prepared = PreparedArm::on_stack(shown, context, stack, backing, open)?;
     (prepared.stored, prepared.cached_below) = (stored, cached);
+    prepared.write_back = write_back;
     Ok(prepared)
 }

@@ -19,5 +19,5 @@ pub use recognised::Signature;
 pub use signature::signatures;
 pub(crate) use state::make_private;
 pub use state::{data_directory, runtime_directory, state_directories, trusted_state_directories};
-pub(crate) use zfs::zfs_driver;
+pub(crate) use zfs::{zfs_code, zfs_driver};
 pub use zfs::{zfs_compression, zfs_encryption};

@@ -40,7 +40,11 @@ const GCM: [&str; 4] = ["avx2", "avx", "pclmulqdq", "generic"];
 /// The code that encrypts `dataset`, such as `aes-aesni (ICP) + gcm-avx (ICP)`; `None` if it is not encrypted,
 /// or the module does not report it. GCM with AVX includes AES.
 pub(crate) fn zfs_driver(dataset: &str) -> Option<String> {
-    let cipher = zfs_encryption(dataset)?;
+    zfs_code(&zfs_encryption(dataset)?)
+}
+
+/// The code that encrypts with `cipher`.
+pub(crate) fn zfs_code(cipher: &str) -> Option<String> {
     let aes = in_use("icp_aes_impl", &AES)?;
     let aes = format!("aes-{aes} (ICP)");
     match cipher.contains("ccm") {

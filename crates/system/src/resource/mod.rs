@@ -30,6 +30,7 @@ pub(crate) mod ublk_disk;
 pub(crate) mod veracrypt_volume;
 mod walk;
 mod work_directory;
+pub(crate) mod zfs_pool;
 
 use std::path::PathBuf;
 
@@ -58,6 +59,7 @@ pub use stack::ResourceStack;
 pub use ublk_disk::{DiskFileSystem, UblkDisk};
 pub use veracrypt_volume::VeraCryptVolume;
 pub use work_directory::{WorkDirectory, WorkTree};
+pub use zfs_pool::ZfsPool;
 
 kinds! {
     /// A file that did not exist before.
@@ -96,6 +98,8 @@ kinds! {
     UblkDisk(UblkDisk),
     /// A file system mounted from a ublk device.
     DiskFileSystem(DiskFileSystem),
+    /// A ZFS pool on a loop device.
+    ZfsPool(ZfsPool),
 }
 
 impl AnyResource {
@@ -120,6 +124,7 @@ impl AnyResource {
             Self::MappedFileSystem(mounted) => vec![&mut mounted.path, &mut mounted.device],
             Self::UblkDisk(disk) => vec![&mut disk.path],
             Self::DiskFileSystem(mounted) => vec![&mut mounted.path, &mut mounted.disk.path],
+            Self::ZfsPool(pool) => vec![&mut pool.path],
         }
     }
 

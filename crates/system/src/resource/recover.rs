@@ -472,6 +472,7 @@ mod tests {
         r#"{"intent":{"id":13,"act":"bind-mount","path":"/x"}}"#,
         r#"{"intent":{"id":14,"act":"mapped-file-system","path":"/x","device":"/y"}}"#,
         r#"{"intent":{"id":15,"act":"kernel-parameter","path":"/x","before":"0"}}"#,
+        r#"{"intent":{"id":16,"act":"zfs-pool","path":"/x","name":"p"}}"#,
     ];
 
     #[test]

@@ -56,13 +56,9 @@ pub(crate) mod stacked {
     pub(crate) enum Stacked {}
 
     impl Stacked {
-        pub(crate) fn is_contained(&self) -> bool {
+        pub(crate) fn footprint(&self, _len: u64, _free: u64) -> u64 {
             match *self {}
         }
-    }
-
-    pub(crate) fn footprint(len: u64) -> u64 {
-        len
     }
 
     pub(crate) fn prepare(

@@ -251,6 +251,11 @@ fn rclone() {
 }
 
 #[test]
+fn zfs() {
+    rests_and_wakes("zfs", &[("record-size", &["4KiB"])], Closed::Unmounted);
+}
+
+#[test]
 fn fscrypt() {
     rests_and_wakes("fscrypt", &[("on", &["container", "target"])], Closed::KeyRemoved);
 }

@@ -260,6 +260,11 @@ fn rclone_killed() {
 }
 
 #[test]
+fn zfs_killed() {
+    killed_anywhere("zfs_killed", "zfs");
+}
+
+#[test]
 fn fscrypt_killed() {
     killed_anywhere("fscrypt_killed", "fscrypt");
 }

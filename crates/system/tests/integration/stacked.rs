@@ -123,6 +123,7 @@ fn use_it(prepared: &PreparedArm, id: &str) {
 /// Checks that the stored data differs from the written data, unless nothing encrypts it.
 fn look_below(prepared: &PreparedArm, encrypted: bool, names: bool, id: &str) {
     rustix::fs::syncfs(File::open(&prepared.directory).unwrap()).unwrap();
+    prepared.write_back().unwrap();
     let Some(place) = &prepared.stored else { return look_at_device(prepared, id) };
     // Makes sure that the inspected directory contains the written data, because a wrong directory would not
     // contain plaintext either. CryFS keeps its blocks for a while even after a sync.
@@ -276,6 +277,19 @@ fn fscrypt_in_a_container_in_each_cipher_and_without() {
     use_each_arm(&Expected {
         system: "fscrypt",
         settings: &[("cipher", &["aes-256-xts", "aes-128-cbc", "adiantum"])],
+        encrypted: 3,
+        served: false,
+    });
+}
+
+#[test]
+fn zfs_in_each_cipher_and_without() {
+    use_each_arm(&Expected {
+        system: "zfs",
+        settings: &[
+            ("cipher", &["aes-256-gcm", "aes-256-ccm", "aes-128-gcm"]),
+            ("record-size", &["16KiB"]),
+        ],
         encrypted: 3,
         served: false,
     });
