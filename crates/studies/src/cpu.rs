@@ -4,6 +4,8 @@
 use cryptbench_record::{Record, Trial};
 use cryptbench_stats::estimate;
 
+use crate::table::Number;
+
 /// Confidence of intervals.
 const CONFIDENCE: f64 = 0.95;
 
@@ -45,11 +47,12 @@ impl Usage {
 }
 
 /// The mean with its interval, such as `12.3 ±0.4`; only the mean if there are too few trials for an interval.
-pub(crate) fn with_interval(values: &[f64]) -> Option<String> {
-    let found = estimate(values, CONFIDENCE);
-    match found {
-        Some(found) => Some(format!("{:.1} ±{:.1}", found.mean, found.half_width)),
-        None => crate::trimmed_mean(values, 0).map(|mean| format!("{mean:.1}")),
+pub(crate) fn with_interval(values: &[f64]) -> Option<Number> {
+    match estimate(values, CONFIDENCE) {
+        Some(found) => {
+            Some(Number { spread: Some(found.half_width), ..Number::new(found.mean, 1) })
+        }
+        None => crate::trimmed_mean(values, 0).map(|mean| Number::new(mean, 1)),
     }
 }
 
@@ -90,7 +93,7 @@ mod tests {
     #[test]
     fn an_interval_needs_some_trials() {
         assert_eq!(with_interval(&[]), None);
-        assert_eq!(with_interval(&[3.0]).as_deref(), Some("3.0"));
-        assert_eq!(with_interval(&[2.0, 3.0, 4.0]).as_deref(), Some("3.0 ±2.5"));
+        assert_eq!(with_interval(&[3.0]).unwrap().to_string(), "3.0");
+        assert_eq!(with_interval(&[2.0, 3.0, 4.0]).unwrap().to_string(), "3.0 ±2.5");
     }
 }

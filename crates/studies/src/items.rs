@@ -98,11 +98,11 @@ fn conclusion(study: Letter, one: &Replayed, own: &[Item]) -> Item {
 pub fn table(items: &[Item]) -> Table {
     let row = |item: &Item| {
         vec![
-            item.study.to_string(),
-            item.kind.clone(),
-            item.item.clone(),
-            item.command.clone(),
-            item.state(),
+            item.study.to_string().into(),
+            item.kind.clone().into(),
+            item.item.clone().into(),
+            item.command.clone().into(),
+            item.state().into(),
         ]
     };
     let works = items.iter().filter(|item| item.not_here.is_empty()).count();

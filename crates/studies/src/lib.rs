@@ -37,7 +37,7 @@ pub use number::{Printed, Rederived};
 pub use observation::{Dimension, Observation, Select};
 pub use replay::{Parameter, PublishedError, Replay, Replayed, replay};
 pub use study::{About, Answer, Letter, abouts};
-pub use table::Table;
+pub use table::{Field, Number, Table};
 
 /// The estimators of the studies: the mean of ten without the largest and the smallest value (study B) and, without
 /// dropping any, the mean of five or ten (A, D).

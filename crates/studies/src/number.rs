@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::table::Number;
+
 /// A published number with its printed digits, which determine its precision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(into = "f64")]
@@ -40,9 +42,14 @@ impl Printed {
         &self.text
     }
 
-    /// Formats `other` with one decimal more than this number.
-    pub fn finer(&self, other: f64) -> String {
-        format!("{other:.*}", usize::from(self.decimals) + 1)
+    /// The number as a field of a table.
+    pub fn field(&self) -> Number {
+        Number::new(self.value, usize::from(self.decimals))
+    }
+
+    /// `other` with one decimal more than this number has.
+    pub fn finer(&self, other: f64) -> Number {
+        Number::new(other, usize::from(self.decimals) + 1)
     }
 
     /// Whether `derived` could have been printed as this number: they differ by at most half a unit
@@ -91,7 +98,7 @@ mod tests {
         assert!(of("4.62").agrees_with(4.6154));
         assert!(of("9").agrees_with(8.996));
         assert!(!of("53.03").agrees_with(10.624));
-        assert_eq!(of("9").finer(8.996), "9.0");
+        assert_eq!(of("9").finer(8.996).to_string(), "9.0");
         assert!(
             ["", "x", "1e5", "inf", "NaN", "--", "1.2.3"]
                 .iter()

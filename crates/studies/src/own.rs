@@ -13,7 +13,7 @@ use crate::cpu::{Usage, with_interval};
 use crate::files::Files;
 use crate::study::a::here;
 use crate::study::{Answer, Letter};
-use crate::table::Table;
+use crate::table::{Field, Number, Table};
 use crate::{trimmed, trimmed_mean};
 
 const MIB: f64 = 1_048_576.0;
@@ -88,20 +88,19 @@ pub(crate) fn plain(record: &Record) -> Option<&Arm> {
     arms(record).find(|a| a.role == ArmRole::Plain)
 }
 
-fn number(value: Option<f64>) -> String {
-    value.map_or(String::new(), |v| match v.abs() {
-        a if a < 10.0 => format!("{v:.3}"),
-        a if a < 100.0 => format!("{v:.2}"),
-        _ => format!("{v:.1}"),
-    })
+fn number(value: Option<f64>) -> Field {
+    let places = |v: f64| match v.abs() {
+        a if a < 10.0 => 3,
+        a if a < 100.0 => 2,
+        _ => 1,
+    };
+    value.map(|v| Number::new(v, places(v))).into()
 }
 
 /// The change relative to plain in percent, as in study A.
-fn change(plain: Option<f64>, arm: Option<f64>) -> String {
-    match (plain, arm) {
-        (Some(p), Some(e)) if p > 0.0 => format!("{:+.1} %", 100.0 * (e / p - 1.0)),
-        _ => String::new(),
-    }
+fn change(plain: Option<f64>, arm: Option<f64>) -> Field {
+    let both = plain.zip(arm).filter(|(p, _)| *p > 0.0);
+    both.map(|(p, e)| Number::percent(100.0 * (e / p - 1.0)).signed()).into()
 }
 
 /// ATTO's and HD Tune's figures for a trial.
@@ -124,7 +123,7 @@ impl Quantity {
 
     /// The means of plain storage and of an arm, and the change as in study A; for CPU usage, the increase in
     /// percentage points.
-    fn cells(self, record: &Record, workload: &Workload, plain: &Arm, arm: &Arm) -> [String; 3] {
+    fn cells(self, record: &Record, workload: &Workload, plain: &Arm, arm: &Arm) -> [Field; 3] {
         let means = |value: fn(&Trial) -> f64| {
             let mean = |arm| trimmed_mean(&values(record, workload, arm, value), 0);
             let (p, e) = (mean(plain), mean(arm));
@@ -136,11 +135,10 @@ impl Quantity {
             Self::Cpu => {
                 let usage = Usage::of(record);
                 let of = |arm: &Arm| record.trials_of(&workload.id, &arm.id);
-                let told = |values: &[f64]| with_interval(values).unwrap_or_default();
                 let (p, e) = (of(plain), of(arm));
-                let rise = told(&usage.more(&e, &p));
-                let sign = if rise.is_empty() || rise.starts_with('-') { "" } else { "+" };
-                [told(&usage.all(&p)), told(&usage.all(&e)), format!("{sign}{rise}")]
+                let rise = with_interval(&usage.more(&e, &p)).map(Number::signed);
+                let [p, e] = [p, e].map(|trials| with_interval(&usage.all(&trials)).into());
+                [p, e, rise.into()]
             }
         }
     }
@@ -169,7 +167,7 @@ fn atto(record: &Record) -> Vec<Table> {
         rows: blocks
             .iter()
             .map(|block| {
-                let mut row = vec![size(*block)];
+                let mut row = vec![Field::from(size(*block))];
                 for operation in [Operation::Write, Operation::Read] {
                     let found = by(&operation, *block);
                     row.extend(
@@ -203,8 +201,8 @@ fn hd_tune(record: &Record) -> Vec<Table> {
                 let (p, e) = (mean(record, w, plain), mean(record, w, arm));
                 let [cpu, more, _] = Quantity::Cpu.cells(record, w, plain, arm);
                 vec![
-                    w.label.clone(),
-                    unit(w).to_owned(),
+                    w.label.clone().into(),
+                    unit(w).into(),
                     number(p),
                     number(e),
                     change(p, e),
@@ -233,12 +231,12 @@ fn copies(record: &Record) -> Table {
             let deviation = (kept.len() > 1).then(|| (squares / (kept.len() - 1) as f64).sqrt());
             let plain = *first.get_or_insert(mean);
             rows.push(vec![
-                workload.label.clone(),
-                arm.label.clone(),
+                workload.label.clone().into(),
+                arm.label.clone().into(),
                 number(Some(mean)),
                 number(deviation),
                 number(Some(bytes as f64 / mean / 1e6)),
-                format!("{:.2}", mean / plain),
+                Number::new(mean / plain, 2).into(),
             ]);
         }
     }
@@ -272,14 +270,16 @@ fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
             let loss = 100.0 * (1.0 / base - 1.0 / time) / (1.0 / base).max(1.0 / time);
             Some((time, speed, loss))
         });
-        let percent = |v: Option<f64>| v.map_or(String::new(), |v| format!("{v:.1}"));
+        let percent = |v: Option<f64>| Field::from(v.map(|v| Number::new(v, 1)));
+        // Plain storage loses nothing against itself.
+        let loss = |v: Option<f64>| percent(v.filter(|_| arm.role != ArmRole::Plain));
         rows.push(vec![
-            arm.label.clone(),
-            if arm.role == ArmRole::Plain { String::new() } else { percent(lost) },
+            arm.label.clone().into(),
+            loss(lost),
             percent(between),
             number(copy.map(|c| c.0)),
             number(copy.map(|c| c.1)),
-            if arm.role == ArmRole::Plain { String::new() } else { percent(copy.map(|c| c.2)) },
+            loss(copy.map(|c| c.2)),
         ]);
     }
     Some(Table {
@@ -324,15 +324,13 @@ fn anvil(record: &Record) -> Table {
         let of_encrypted = || speeds.iter().filter(|(a, _)| a.role == ArmRole::Encrypted);
         let slowest = of_encrypted().map(|(_, v)| *v).fold(f64::INFINITY, f64::min);
         for (arm, speed) in &speeds {
-            let better = match arm.role {
-                ArmRole::Encrypted => format!("{:.1} %", 100.0 * (speed / slowest - 1.0)),
-                _ => String::new(),
-            };
+            let better = (arm.role == ArmRole::Encrypted)
+                .then(|| Number::percent(100.0 * (speed / slowest - 1.0)));
             rows.push(vec![
-                workload.label.clone(),
-                arm.label.clone(),
+                workload.label.clone().into(),
+                arm.label.clone().into(),
                 number(Some(*speed)),
-                better,
+                better.into(),
             ]);
         }
     }
@@ -365,13 +363,13 @@ fn programs(record: &Record) -> Option<Table> {
                 continue;
             }
             rows.push(vec![
-                workload.label.clone(),
-                cipher.clone(),
-                fast.clone(),
+                workload.label.clone().into(),
+                cipher.clone().into(),
+                fast.clone().into(),
                 number(Some(*most)),
-                slow.clone(),
+                slow.clone().into(),
                 number(Some(*least)),
-                format!("{:.2} %", 100.0 * (most / least - 1.0)),
+                Number::new(100.0 * (most / least - 1.0), 2).unit("%").into(),
             ]);
         }
     }

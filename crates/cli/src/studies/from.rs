@@ -137,7 +137,7 @@ fn joined(tables: &[Table], of: fn(&Table) -> String) -> String {
 
 fn rows(table: &Table) -> impl Iterator<Item = Vec<String>> {
     let headings = table.headings.iter().map(ToString::to_string).collect();
-    std::iter::once(headings).chain(table.rows.iter().cloned())
+    std::iter::once(headings).chain(table.lines())
 }
 
 fn as_csv(table: &Table) -> String {

@@ -23,7 +23,7 @@ fn written(all: &[Item]) -> String {
         row[3] = format!("`{}`", row[3]);
         row
     };
-    let rows: Vec<_> = std::iter::once(headings).chain(table.rows.into_iter().map(code)).collect();
+    let rows: Vec<_> = std::iter::once(headings).chain(table.lines().map(code)).collect();
     // These columns contain no numbers, so they are not right-aligned.
     let grid = markdown::grid(&rows).replace("\\`", "`").replace("---:", "---");
     format!("\n{}.\n\n{grid}\n", table.title)

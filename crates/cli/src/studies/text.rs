@@ -1,7 +1,7 @@
 //! Replayed studies as text for a terminal.
 
 use cryptbench_studies::beside::Beside;
-use cryptbench_studies::{Answer, Replay, Replayed, Table, Verdict};
+use cryptbench_studies::{Answer, Field, Replay, Replayed, Table, Verdict};
 use cryptbench_view::columns::{grid, hang, paragraph};
 
 /// Number of devices whose cells are all shown next to a record; for the other devices, only the distance is shown.
@@ -136,14 +136,13 @@ fn conclusion(c: &Replayed, width: usize) -> String {
 
 pub fn table(t: &Table, width: usize) -> String {
     // Names are left-aligned. Columns of numbers start with the first one that has a number in the first row.
-    let numeric =
-        |field: &String| field.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c));
-    let first = t.rows.first().and_then(|row| row.iter().skip(1).position(numeric));
+    let is_number = |field: &Field| matches!(field, Field::Number(_));
+    let first = t.rows.first().and_then(|row| row.iter().skip(1).position(is_number));
     let mut text = paragraph(&t.title, width, 0);
     text.push('\n');
     text.push_str(&grid(
         &t.headings,
-        t.rows.clone(),
+        t.lines().collect(),
         first.map_or(t.headings.len(), |i| i + 1),
         width,
     ));

@@ -7,6 +7,7 @@ use cryptbench_answer::Report;
 use cryptbench_answer::surroundings::{occasion, title};
 use cryptbench_estimate::arms::compared;
 use cryptbench_record::{Arm, Cell, Workload};
+use cryptbench_studies::{Field, Number};
 
 /// The preamble that a document with these tables needs.
 pub const PREAMBLE: &str =
@@ -25,7 +26,7 @@ pub struct Plain<'t> {
     /// Headings of the columns.
     pub headings: Vec<String>,
     /// The rows, each as long as the headings.
-    pub rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<Field>>,
     /// A sentence below the table; may be empty.
     pub note: &'t str,
 }
@@ -55,14 +56,14 @@ fn table_of<'t>(
     report: &Report<'_>,
     title: &'t str,
     (first, columns): (Vec<String>, Vec<String>),
-    fields: impl Fn(&Workload) -> Option<Vec<String>>,
+    fields: impl Fn(&Workload) -> Option<Vec<Field>>,
     note: &'t str,
 ) -> Plain<'t> {
     let mut headings = vec!["workload".to_owned()];
     headings.extend(first);
     headings.extend(columns);
     let row = |w: &Workload| {
-        let mut row = vec![report.names.workload(w).to_owned()];
+        let mut row = vec![Field::from(report.names.workload(w))];
         row.extend(fields(w)?);
         Some(row)
     };
@@ -81,11 +82,8 @@ fn named(report: &Report<'_>, arms: &[&Arm], what: &str) -> Vec<String> {
 fn speeds<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
     let fields = |w: &Workload| {
         let plain = report.lookup.plain(w).filter(|cell| cell.trials > 0)?;
-        let speed = match w.is_of_requests() {
-            true => digits(plain.bandwidth / 1e6),
-            false => String::new(),
-        };
-        let mut row = vec![speed];
+        let speed = w.is_of_requests().then(|| digits(plain.bandwidth / 1e6));
+        let mut row = vec![Field::from(speed)];
         row.extend(arms.iter().map(|arm| kept(report.lookup.cell(w, arm))));
         Some(row)
     };
@@ -104,12 +102,12 @@ fn speeds<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
 fn processor<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
     let seconds = |cell: Option<&Cell>| {
         let s = cell.map(|c| c.cpu.process_s_per_gib).filter(|s| s.is_finite() && *s > 0.0);
-        s.map_or_else(String::new, digits)
+        Field::from(s.map(digits))
     };
     let fields = |w: &Workload| {
         let mut row = vec![seconds(report.lookup.plain(w))];
         row.extend(arms.iter().map(|arm| seconds(report.lookup.cell(w, arm))));
-        row.iter().any(|field| !field.is_empty()).then_some(row)
+        has_number(&row).then_some(row)
     };
     table_of(
         report,
@@ -124,38 +122,42 @@ fn latencies<'t>(report: &Report<'_>, arms: &[&Arm]) -> Plain<'t> {
     let fields = |w: &Workload| {
         let cells = std::iter::once(report.lookup.plain(w))
             .chain(arms.iter().map(|arm| report.lookup.cell(w, arm)));
-        let row: Vec<String> = cells
+        let row: Vec<Field> = cells
             .flat_map(|cell| {
-                let of = |us: Option<f64>| us.map_or_else(String::new, digits);
                 let p50 = cell.map(|c| c.latency.p50_us).filter(|us| *us > 0.0);
-                [of(p50), of(cell.and_then(|c| c.latency.p99_us))]
+                [p50, cell.and_then(|c| c.latency.p99_us)].map(|us| us.map(digits).into())
             })
             .collect();
-        row.iter().any(|field| !field.is_empty()).then_some(row)
+        has_number(&row).then_some(row)
     };
     let both = |name: &str| [format!("{name}, p50, µs"), format!("{name}, p99, µs")];
     let columns = arms.iter().flat_map(|arm| both(report.names.arm(arm))).collect();
     table_of(report, "Request latency", (both("plain").into(), columns), fields, "")
 }
 
+fn has_number(row: &[Field]) -> bool {
+    row.iter().any(|field| matches!(field, Field::Number(_)))
+}
+
 /// `86.0 ± 3.0`; empty if there is no figure.
-fn kept(cell: Option<&Cell>) -> String {
-    let Some(estimate) = cell.filter(|cell| !cell.cached).and_then(|cell| cell.kept.as_ref())
-    else {
-        return String::new();
-    };
-    let [value, low, high] = [estimate.ratio, estimate.low, estimate.high].map(|v| 100.0 * v);
-    format!("{value:.1} ± {:.1}", (high - value).max(value - low))
+fn kept(cell: Option<&Cell>) -> Field {
+    let estimate = cell.filter(|cell| !cell.cached).and_then(|cell| cell.kept.as_ref());
+    let number = estimate.map(|estimate| {
+        let [value, low, high] = [estimate.ratio, estimate.low, estimate.high].map(|v| 100.0 * v);
+        Number { spread: Some((high - value).max(value - low)), ..Number::new(value, 1) }
+    });
+    number.into()
 }
 
 /// A number with at least three digits.
-fn digits(value: f64) -> String {
-    match value.abs() {
-        a if a >= 100.0 => format!("{value:.0}"),
-        a if a >= 10.0 => format!("{value:.1}"),
-        a if a >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
+fn digits(value: f64) -> Number {
+    let places = match value.abs() {
+        a if a >= 100.0 => 0,
+        a if a >= 10.0 => 1,
+        a if a >= 1.0 => 2,
+        _ => 3,
+    };
+    Number::new(value, places)
 }
 
 impl Plain<'_> {
@@ -173,11 +175,12 @@ impl Plain<'_> {
             .collect();
         let head = format!("\\toprule\n{} \\\\\n\\midrule\n", head.join(" & "));
         let mut body = String::new();
+        let nothing = Field::default();
         for row in &self.rows {
             let fields = columns
                 .iter()
                 .enumerate()
-                .map(|(i, column)| column.field(row.get(i).map_or("", String::as_str)));
+                .map(|(i, column)| column.field(row.get(i).unwrap_or(&nothing)));
             let _ = writeln!(body, "{} \\\\", fields.collect::<Vec<_>>().join(" & "));
         }
         let caption = format!("\\caption{{{}}}", escaped(self.title));
@@ -213,32 +216,28 @@ enum Column {
 }
 
 impl Column {
-    fn of(at: usize, rows: &[Vec<String>]) -> Self {
-        let fields = rows.iter().filter_map(|row| row.get(at)).filter(|field| !field.is_empty());
+    fn of(at: usize, rows: &[Vec<Field>]) -> Self {
+        let nothing = Field::default();
+        let fields = rows.iter().filter_map(|row| row.get(at)).filter(|field| **field != nothing);
         let (mut whole, mut places, mut spread, mut is_signed) = (1, 0, None, false);
-        let mut units: Vec<&str> = Vec::new();
+        let mut units: Vec<&String> = Vec::new();
         for field in fields {
-            let Some(number) = Number::of(field) else { return Self::Text };
-            let of = |digits: &str| {
-                let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
-                (whole.trim_start_matches(['+', '-']).len(), places.len())
-            };
-            let (before, after) = of(number.value);
-            (whole, places) = (whole.max(before), places.max(after));
-            is_signed |= number.value.starts_with(['+', '-']);
+            let Field::Number(number) = field else { return Self::Text };
+            let count = |value| digit_count(value, number.places);
+            whole = whole.max(count(number.value) - number.places);
+            places = places.max(number.places);
+            is_signed |= number.is_signed || number.value.is_sign_negative();
             if let Some(error) = number.spread {
-                let (before, after) = of(error);
-                spread = Some((before + after).max(spread.unwrap_or(1)));
-                places = places.max(after);
+                spread = spread.max(Some(count(error)));
             }
-            if !units.contains(&number.unit) {
-                units.push(number.unit);
+            if !units.contains(&&number.unit) {
+                units.push(&number.unit);
             }
         }
         match units[..] {
             // The first column contains the names of the rows.
             [unit] if at > 0 => {
-                Self::Numbers { whole, places, spread, is_signed, unit: unit.to_owned() }
+                Self::Numbers { whole, places, spread, is_signed, unit: unit.clone() }
             }
             _ => Self::Text,
         }
@@ -263,48 +262,21 @@ impl Column {
         }
     }
 
-    fn field(&self, text: &str) -> String {
-        match (self, Number::of(text)) {
-            (Self::Numbers { .. }, Some(number)) => match number.spread {
-                Some(spread) => format!("{} +- {spread}", number.value),
-                None => number.value.to_owned(),
+    fn field(&self, field: &Field) -> String {
+        match (self, field) {
+            (Self::Numbers { .. }, Field::Number(number)) => match number.spread_digits() {
+                Some(spread) => format!("{} +- {spread}", number.digits()),
+                None => number.digits(),
             },
-            (Self::Numbers { .. }, None) => "{}".to_owned(),
-            (Self::Text, _) => escaped(text),
+            (Self::Numbers { .. }, Field::Text(_)) => "{}".to_owned(),
+            (Self::Text, field) => escaped(&field.to_string()),
         }
     }
 }
 
-/// `-12.5 ± 3.1 %`
-struct Number<'t> {
-    value: &'t str,
-    spread: Option<&'t str>,
-    unit: &'t str,
-}
-
-impl<'t> Number<'t> {
-    fn of(text: &'t str) -> Option<Self> {
-        let text = text.trim();
-        let (value, rest) = digits_of(text)?;
-        let (spread, rest) = match rest.trim_start().strip_prefix('±') {
-            Some(rest) => {
-                let (spread, rest) = digits_of(rest.trim_start())?;
-                (Some(spread), rest)
-            }
-            None => (None, rest),
-        };
-        let unit = rest.strip_prefix(' ').unwrap_or(rest);
-        let is_unit = ["", "%", "s", "ms", "MB/s", "MiB/s", "IO/s"].contains(&unit);
-        is_unit.then_some(Self { value, spread, unit })
-    }
-}
-
-/// The decimal number at the start of a text, and the remaining text.
-fn digits_of(text: &str) -> Option<(&str, &str)> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
-    let (number, rest) = text.split_at(text.len() - unsigned.len() + end);
-    number.parse::<f64>().is_ok().then_some((number, rest))
+/// Number of digits of `value` with `places` decimals.
+fn digit_count(value: f64, places: usize) -> usize {
+    format!("{value:.places$}").bytes().filter(u8::is_ascii_digit).count()
 }
 
 /// Text with escapes, so that LaTeX does not interpret any of it.
@@ -343,13 +315,14 @@ mod tests {
 
     #[test]
     fn columns_of_numbers_have_their_units_in_the_heading() {
-        let row = |fields: [&str; 4]| fields.map(str::to_owned).to_vec();
+        let mean = Number { spread: Some(0.4), ..Number::new(9.5, 1) }.unit("s");
+        let change = |value, places| Number::new(value, places).signed().unit("%").into();
         let table = Plain {
             title: "A & B",
-            headings: row(["of", "mean", "change", "told"]),
+            headings: ["of", "mean", "change", "told"].map(str::to_owned).to_vec(),
             rows: vec![
-                row(["zeros", "9.5 ± 0.4 s", "-3.2 %", "3.1 [2, 4]"]),
-                row(["x_1", "", "+12.25 %", ""]),
+                vec!["zeros".into(), mean.into(), change(-3.2, 1), "3.1 [2, 4]".into()],
+                vec!["x_1".into(), "".into(), change(12.25, 2), "".into()],
             ],
             note: "100 % is plain.",
         };

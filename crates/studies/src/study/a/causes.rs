@@ -7,7 +7,7 @@ use crate::error::DataError;
 use crate::files::Files;
 use crate::study::Answer;
 use crate::study::a::models::{Cell, Fitted, MIB, Model, PIECE, fitted};
-use crate::table::Table;
+use crate::table::{Field, Number, Table};
 
 /// A request that takes less than this many times its plain time counts as not slowed down.
 const FREE: f64 = 1.03;
@@ -102,7 +102,11 @@ pub(super) fn aes(files: &Files, column: &str) -> Result<f64, DataError> {
 
 /// A residual in percent.
 pub(super) fn percent(fitted: &Fitted) -> String {
-    format!("{:.1} %", 100.0 * fitted.fit.residual.exp_m1())
+    residual(fitted).to_string()
+}
+
+fn residual(fitted: &Fitted) -> Number {
+    Number::percent(100.0 * fitted.fit.residual.exp_m1())
 }
 
 fn series<'a>(all: &'a [Series], device: &str, read: bool) -> Option<&'a Series> {
@@ -264,14 +268,14 @@ fn contradicted(all: &[Series]) -> Answer {
 /// Every model with every series.
 fn table(all: &[Series]) -> Table {
     let row = |one: &Series, fitted: &Fitted, best: f64| {
-        let number = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:.1}"));
+        let number = |value: Option<f64>| Field::from(value.map(|v| Number::new(v, 1)));
         vec![
-            one.name(),
-            fitted.model.told().to_owned(),
+            one.name().into(),
+            fitted.model.told().into(),
             number(fitted.added_us),
             number(fitted.rate),
-            percent(fitted),
-            format!("{:+.1}", fitted.fit.criterion - best),
+            residual(fitted).into(),
+            Number::new(fitted.fit.criterion - best, 1).signed().into(),
         ]
     };
     let rows = all.iter().flat_map(|one| {

@@ -10,7 +10,7 @@ use crate::number::{Printed, Rederived};
 use crate::observation::{Dimension, Observation};
 use crate::study::Numbers;
 use crate::study::a::causes;
-use crate::table::Table;
+use crate::table::{Field, Number, Table};
 
 pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
     let mut numbers = Numbers::default();
@@ -56,11 +56,11 @@ fn ciphers(files: &Files, numbers: &mut Numbers) -> Result<(), DataError> {
             unit,
         };
         rows.push(vec![
-            name.to_owned(),
-            format!("{} {}", encrypt.text(), row.text("encrypt_unit")?),
-            format!("{} {}", decrypt.text(), row.text("decrypt_unit")?),
-            format!("{} {unit}", mean.published.text()),
-            mean.published.finer(mean.derived),
+            name.into(),
+            encrypt.field().unit(row.text("encrypt_unit")?).into(),
+            decrypt.field().unit(row.text("decrypt_unit")?).into(),
+            mean.published.field().unit(unit).into(),
+            mean.published.finer(mean.derived).into(),
         ]);
         numbers.rederived.push(mean);
     }
@@ -79,15 +79,15 @@ fn key_derivation(files: &Files, numbers: &mut Numbers) -> Result<(), DataError>
     for row in csv.rows() {
         let (prf, setting) = (row.text("prf")?, row.text("setting")?);
         let (iterations, time) = (row.number("iterations")?, row.number("time_ms")?);
-        let each = format!("{:.3}", 1000.0 * time.value() / iterations.value());
+        let each = 1000.0 * time.value() / iterations.value();
         rows.push(vec![
-            prf.to_owned(),
-            setting.to_owned(),
-            iterations.text().to_owned(),
-            time.text().to_owned(),
-            each.clone(),
+            prf.into(),
+            setting.into(),
+            iterations.field().into(),
+            time.field().into(),
+            Number::new(each, 3).into(),
         ]);
-        let each = Printed::parse(&each);
+        let each = Printed::parse(&format!("{each:.3}"));
         for (unit, value) in
             [("iterations", Some(iterations)), ("ms", Some(time)), ("us/iteration", each)]
         {
@@ -141,14 +141,14 @@ fn atto(files: &Files, numbers: &mut Numbers) -> Result<(), DataError> {
     }
     for (title, blocks) in devices {
         let rows = blocks.iter().map(|(block, cells)| {
-            let mut row = vec![size(*block)];
+            let mut row = vec![Field::from(size(*block))];
             for op in ["write", "read"] {
                 let of = |state| cells.get(&(op, state)).map(Printed::value);
-                let text = |v: Option<f64>| v.map_or_else(String::new, |v| format!("{v:.2}"));
+                let field = |v: Option<f64>| Field::from(v.map(|v| Number::new(v, 2)));
                 let (plain, encrypted) = (of("plain"), of("encrypted"));
-                let change =
-                    plain.zip(encrypted).map(|(p, e)| format!("{:+.1} %", 100.0 * (e / p - 1.0)));
-                row.extend([text(plain), text(encrypted), change.unwrap_or_default()]);
+                let both = plain.zip(encrypted);
+                let change = both.map(|(p, e)| Number::percent(100.0 * (e / p - 1.0)).signed());
+                row.extend([field(plain), field(encrypted), change.into()]);
             }
             row
         });
@@ -177,11 +177,12 @@ fn hdtune(files: &Files, numbers: &mut Numbers) -> Result<(), DataError> {
         let (device, quantity, state) =
             (row.text("device")?, row.text("quantity")?, row.text("state")?);
         let value = row.number_if_any("value")?;
-        let shown = value.as_ref().map_or("not legible", Printed::text);
         let unit = row.text("unit")?.split(' ').next().unwrap_or_default();
-        rows.push(
-            [device, quantity, state, &format!("{shown} {unit}")].map(str::to_owned).to_vec(),
-        );
+        let shown = match &value {
+            Some(value) => value.field().unit(unit).into(),
+            None => format!("not legible {unit}").into(),
+        };
+        rows.push(vec![device.into(), quantity.into(), state.into(), shown]);
         let work = match quantity {
             q if q.starts_with("access time ") => "access time of five runs",
             q => q,

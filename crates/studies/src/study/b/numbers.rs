@@ -7,7 +7,7 @@ use crate::files::Files;
 use crate::number::Rederived;
 use crate::observation::{Dimension, Observation};
 use crate::study::Numbers;
-use crate::table::Table;
+use crate::table::{Number, Table};
 
 /// Megabytes by which the study divides its times.
 const AMOUNT: f64 = 512.0;
@@ -34,16 +34,16 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
             derived: AMOUNT / mean.value(),
             unit: "MB/s",
         };
-        let times = plain.get(data).map(|p| format!("{:.2}", mean.value() / p));
+        let times = plain.get(data).map(|p| Number::new(mean.value() / p, 2));
         rows.push(vec![
-            data.to_owned(),
-            drive.to_owned(),
-            mean.text().to_owned(),
-            sd.text().to_owned(),
-            format!("{:.1} %", 100.0 * sd.value() / mean.value()),
-            speed.published.text().to_owned(),
-            speed.published.finer(speed.derived),
-            times.unwrap_or_default(),
+            data.into(),
+            drive.into(),
+            mean.field().into(),
+            sd.field().into(),
+            Number::percent(100.0 * sd.value() / mean.value()).into(),
+            speed.published.field().into(),
+            speed.published.finer(speed.derived).into(),
+            times.into(),
         ]);
         observations.push(about(Observation::new("s", mean)));
         observations.push(about(Observation::new("s, sd", sd)));

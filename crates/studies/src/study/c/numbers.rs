@@ -6,7 +6,7 @@ use crate::files::Files;
 use crate::number::{Printed, Rederived};
 use crate::observation::{Dimension, Observation};
 use crate::study::Numbers;
-use crate::table::Table;
+use crate::table::{Number, Table};
 
 /// Megabytes written by dd: 128,000 blocks of 4 KiB.
 const AMOUNT: f64 = 524.288;
@@ -40,16 +40,15 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
         };
         let plain = *plain.get_or_insert(speed.derived);
         let larger = 100.0 * (plain - speed.derived) / plain.max(speed.derived);
-        let text = |p: &Option<Printed>| p.as_ref().map_or("", Printed::text).to_owned();
         rows.push(vec![
-            system.to_owned(),
-            place.to_owned(),
-            text(&lost),
-            text(&series),
-            seconds.text().to_owned(),
-            speed.published.text().to_owned(),
-            speed.published.finer(speed.derived),
-            format!("{larger:.1}"),
+            system.into(),
+            place.into(),
+            lost.as_ref().map(Printed::field).into(),
+            series.as_ref().map(Printed::field).into(),
+            seconds.field().into(),
+            speed.published.field().into(),
+            speed.published.finer(speed.derived).into(),
+            Number::new(larger, 1).into(),
         ]);
         observations.extend(lost.iter().map(|v| about("iozone", "% lost", v)));
         observations.extend(series.iter().map(|v| about("iozone", "% between series", v)));

@@ -9,7 +9,7 @@ use crate::number::{Printed, Rederived};
 use crate::observation::{Dimension, Observation};
 use crate::study::Numbers;
 use crate::study::d::causes;
-use crate::table::Table;
+use crate::table::{Field, Table};
 
 /// A cell: figure, device, pattern and cipher.
 type Cell<'a> = (&'a str, &'a str, &'a str, &'a str);
@@ -63,12 +63,12 @@ pub(super) fn read(files: &Files) -> Result<Numbers, DataError> {
             tables.push(Table { title, headings, rows: vec![], note: "" });
         }
         let row = vec![
-            cipher.trim_end_matches("-256").to_owned(),
-            truecrypt.text().to_owned(),
-            bestcrypt.text().to_owned(),
-            percent.published.text().to_owned(),
-            percent.published.finer(percent.derived),
-            faster.to_owned(),
+            cipher.trim_end_matches("-256").into(),
+            truecrypt.field().into(),
+            bestcrypt.field().into(),
+            percent.published.field().into(),
+            percent.published.finer(percent.derived).into(),
+            faster.into(),
         ];
         if let Some(table) = tables.last_mut() {
             table.rows.push(row);
@@ -98,9 +98,9 @@ fn sensitivity(speeds: &BTreeMap<(Cell<'_>, &str), Printed>) -> Table {
             let ciphers = ["AES-256", "Serpent-256", "Twofish-256"];
             let found = ciphers.map(|cipher| holds(&ratios(speeds, device, cipher, better)));
             let count = found.iter().filter(|holds| **holds).count();
-            let mut row = vec![device.to_owned(), better.to_owned(), reading.to_owned()];
-            row.extend(found.map(|holds| if holds { "yes" } else { "no" }.to_owned()));
-            row.push(if count == found.len() { "holds" } else { "does not" }.to_owned());
+            let mut row: Vec<Field> = vec![device.into(), better.into(), reading.into()];
+            row.extend(found.map(|holds| Field::from(if holds { "yes" } else { "no" })));
+            row.push(if count == found.len() { "holds" } else { "does not" }.into());
             rows.push(row);
         }
     }
