@@ -43,7 +43,7 @@ impl Function {
         })
     }
 
-    /// Name for users, such as `HMAC-SHA-512` or `Argon2id`.
+    /// Name for users, such as `SHA-512` or `Argon2id`; that of PBKDF2 is its hash.
     pub fn label(self) -> &'static str {
         match self {
             Self::Pbkdf2(prf) => prf.label,

@@ -42,7 +42,7 @@ pub enum KdfError {
         free: Option<u64>,
     },
     /// This kind of volume has never used this PRF.
-    #[error("{volume} has no {function} header keys")]
+    #[error("a {volume} has no {function} header keys")]
     NotThere {
         /// The kind of volume.
         volume: &'static str,
@@ -50,7 +50,7 @@ pub enum KdfError {
         function: String,
     },
     /// This kind of volume does not allow such a high PIM.
-    #[error("a PIM of {pim} is too high for {volume} (at most {highest})")]
+    #[error("a PIM of {pim} is too high for a {volume} (at most {highest})")]
     Pim {
         /// The kind of volume.
         volume: &'static str,

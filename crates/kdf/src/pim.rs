@@ -37,13 +37,13 @@ const HIGHEST: u32 = 2_147_468;
 const HIGHEST_SYSTEM: u32 = 65_535;
 
 impl VolumeKind {
-    /// Name for use in messages, with its article.
+    /// Name for use in messages.
     pub fn name(self) -> &'static str {
         match self {
-            Self::VeraCrypt { system: false } => "a VeraCrypt volume",
-            Self::VeraCrypt { system: true } => "a VeraCrypt system volume",
-            Self::TrueCrypt { system: false } => "a TrueCrypt volume",
-            Self::TrueCrypt { system: true } => "a TrueCrypt system volume",
+            Self::VeraCrypt { system: false } => "VeraCrypt volume",
+            Self::VeraCrypt { system: true } => "VeraCrypt system volume",
+            Self::TrueCrypt { system: false } => "TrueCrypt volume",
+            Self::TrueCrypt { system: true } => "TrueCrypt system volume",
         }
     }
 

@@ -29,7 +29,7 @@ type Derive = fn(&[u8], u32, &mut [Target<'_>], Effort<'_>) -> Result<(), KdfErr
 pub struct Prf {
     /// Name on the command line and in records, such as `sha-512`.
     pub name: &'static str,
-    /// Name for users, such as `HMAC-SHA-512`.
+    /// Name of its hash for users, such as `SHA-512`.
     pub label: &'static str,
     /// Output length in bytes. A longer key consists of several independent blocks of this size.
     pub output_bytes: usize,
@@ -39,35 +39,35 @@ pub struct Prf {
 }
 
 static PRFS: &[Prf] = &[
-    Prf::new::<Sha512>("sha-512", "HMAC-SHA-512"),
-    Prf::new::<Sha256>("sha-256", "HMAC-SHA-256"),
-    Prf::new::<Blake2s>("blake2s-256", "HMAC-BLAKE2s-256"),
-    Prf::new::<Whirlpool>("whirlpool", "HMAC-Whirlpool"),
-    Prf::new::<Streebog>("streebog-512", "HMAC-Streebog-512"),
-    Prf::new::<Ripemd160>("ripemd-160", "HMAC-RIPEMD-160"),
-    Prf::new::<Sha1>("sha-1", "HMAC-SHA-1"),
+    Prf::new::<Sha512>("sha-512", "SHA-512"),
+    Prf::new::<Sha256>("sha-256", "SHA-256"),
+    Prf::new::<Blake2s>("blake2s-256", "BLAKE2s-256"),
+    Prf::new::<Whirlpool>("whirlpool", "Whirlpool"),
+    Prf::new::<Streebog>("streebog-512", "Streebog-512"),
+    Prf::new::<Ripemd160>("ripemd-160", "RIPEMD-160"),
+    Prf::new::<Sha1>("sha-1", "SHA-1"),
 ];
 
 /// PRFs that only LUKS uses, with hashes for which this crate has no kernels.
 static OTHERS: &[Prf] = &[
-    Prf::plain::<Sha224>("sha-224", "HMAC-SHA-224"),
-    Prf::plain::<Sha384>("sha-384", "HMAC-SHA-384"),
-    Prf::plain::<Sha512_224>("sha-512-224", "HMAC-SHA-512/224"),
-    Prf::plain::<Sha512_256>("sha-512-256", "HMAC-SHA-512/256"),
-    Prf::plain::<Sha3_224>("sha3-224", "HMAC-SHA3-224"),
-    Prf::plain::<Sha3_256>("sha3-256", "HMAC-SHA3-256"),
-    Prf::plain::<Sha3_384>("sha3-384", "HMAC-SHA3-384"),
-    Prf::plain::<Sha3_512>("sha3-512", "HMAC-SHA3-512"),
-    Prf::plain::<Blake2b<U20>>("blake2b-160", "HMAC-BLAKE2b-160"),
-    Prf::plain::<Blake2b<U32>>("blake2b-256", "HMAC-BLAKE2b-256"),
-    Prf::plain::<Blake2b<U48>>("blake2b-384", "HMAC-BLAKE2b-384"),
-    Prf::plain::<Blake2b<U64>>("blake2b-512", "HMAC-BLAKE2b-512"),
-    Prf::plain::<Blake2sOf<U16>>("blake2s-128", "HMAC-BLAKE2s-128"),
-    Prf::plain::<Blake2sOf<U20>>("blake2s-160", "HMAC-BLAKE2s-160"),
-    Prf::plain::<Blake2sOf<U28>>("blake2s-224", "HMAC-BLAKE2s-224"),
-    Prf::plain::<Sm3>("sm3", "HMAC-SM3"),
-    Prf::plain::<Md5>("md5", "HMAC-MD5"),
-    Prf::plain::<Streebog256>("streebog-256", "HMAC-Streebog-256"),
+    Prf::plain::<Sha224>("sha-224", "SHA-224"),
+    Prf::plain::<Sha384>("sha-384", "SHA-384"),
+    Prf::plain::<Sha512_224>("sha-512-224", "SHA-512/224"),
+    Prf::plain::<Sha512_256>("sha-512-256", "SHA-512/256"),
+    Prf::plain::<Sha3_224>("sha3-224", "SHA3-224"),
+    Prf::plain::<Sha3_256>("sha3-256", "SHA3-256"),
+    Prf::plain::<Sha3_384>("sha3-384", "SHA3-384"),
+    Prf::plain::<Sha3_512>("sha3-512", "SHA3-512"),
+    Prf::plain::<Blake2b<U20>>("blake2b-160", "BLAKE2b-160"),
+    Prf::plain::<Blake2b<U32>>("blake2b-256", "BLAKE2b-256"),
+    Prf::plain::<Blake2b<U48>>("blake2b-384", "BLAKE2b-384"),
+    Prf::plain::<Blake2b<U64>>("blake2b-512", "BLAKE2b-512"),
+    Prf::plain::<Blake2sOf<U16>>("blake2s-128", "BLAKE2s-128"),
+    Prf::plain::<Blake2sOf<U20>>("blake2s-160", "BLAKE2s-160"),
+    Prf::plain::<Blake2sOf<U28>>("blake2s-224", "BLAKE2s-224"),
+    Prf::plain::<Sm3>("sm3", "SM3"),
+    Prf::plain::<Md5>("md5", "MD5"),
+    Prf::plain::<Streebog256>("streebog-256", "Streebog-256"),
 ];
 
 /// Every PRF of VeraCrypt and TrueCrypt, in display order: VeraCrypt's default comes first.

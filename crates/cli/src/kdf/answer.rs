@@ -43,7 +43,7 @@ fn headline(study: &Study) -> String {
     let Some(row) = usual(study) else { return "No function was measured.".to_owned() };
     let time = study.default_time(row).seconds;
     let volume = study.speeds.volume.name();
-    let opens = format!("{} unlocks {volume} in {} here", name(row), two(time));
+    let opens = format!("{} unlocks a {volume} in {} here", name(row), two(time));
     let word = format!(
         "add a random word ({} bits); doubling the wait adds 1 bit",
         bits((DICEWARE_BITS * 10.0).floor() / 10.0)

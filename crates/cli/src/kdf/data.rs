@@ -17,7 +17,7 @@ pub fn json(study: &Study) -> String {
         "cpus": s.cpus,
         "cpu_features": s.cpu_features,
         "tier": s.tier.as_str(),
-        "volume": s.volume.name().trim_start_matches("a "),
+        "volume": s.volume.name(),
         "rounds": s.rounds,
         "elapsed_s": rounded(s.elapsed.as_secs_f64()),
         "header_key_bytes": HEADER_KEY_BYTES,

@@ -72,13 +72,8 @@ pub fn bits(bits: f64) -> String {
 
 /// A function's name in tables, without the prefix `HMAC-`, which all functions except Argon2id have.
 pub fn name(row: &KdfSpeed) -> String {
-    let name = row.function.label().trim_start_matches("HMAC-");
+    let name = row.function.label();
     if row.old_volumes_only { format!("{name} (old)") } else { name.to_owned() }
-}
-
-/// The name in sentences.
-fn plain(row: &KdfSpeed) -> &'static str {
-    row.function.label().trim_start_matches("HMAC-")
 }
 
 /// Iterations, or passes and memory.
@@ -104,7 +99,7 @@ pub fn hardware(study: &Study) -> String {
         .iter()
         .filter_map(|(name, factor)| {
             let row = study.speeds.rows.iter().find(|row| row.function.name() == *name)?;
-            Some(format!("{} x {}", plain(row), factor))
+            Some(format!("{} x {}", row.function.label(), factor))
         })
         .collect();
     let mut words = format!("{} of this CPU", threads(study.speeds.threads));
@@ -130,7 +125,7 @@ pub fn known(study: &Study) -> String {
 pub fn method(study: &Study) -> String {
     let s = &study.speeds;
     format!(
-        "Derivation of {HEADER_KEY_BYTES}-byte header keys on one thread, as for unlocking {}; medians of {} \
+        "Derivation of {HEADER_KEY_BYTES}-byte header keys on one thread, as for unlocking a {}; medians of {} \
          rounds, interleaved over all functions, {:.0} s in total; IQR: interquartile range in % of the median. \
          Values marked * were measured at exactly this cost; the others are calculated from the rate at a different \
          cost{}",
@@ -153,7 +148,7 @@ pub fn linearity(study: &Study) -> String {
         .map(|row| {
             format!(
                 "{} {:+.1} % ({} compared with {})",
-                plain(row),
+                row.function.label(),
                 row.linearity_percent,
                 cost(&row.long.derivation),
                 cost(&row.short.derivation)
@@ -178,7 +173,7 @@ pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
         "Published, not measured here: a {CARD} ({PROGRAM}) makes {} guesses per second at {} of {}; on average {}.",
         figures(rate),
         known(study),
-        plain(row),
+        row.function.label(),
         each.collect::<Vec<_>>().join(", ")
     ))
 }
@@ -228,12 +223,12 @@ fn fastest(study: &Study) -> Option<String> {
     let (first, last) = (rows.first()?, rows.last()?);
     let (short, long) = (study.default_time(first).seconds, study.default_time(last).seconds);
     Some(match rows.len() {
-        1 => format!("{} unlocks in {} at its default cost.", plain(first), span(short)),
+        1 => format!("{} unlocks in {} at its default cost.", first.function.label(), span(short)),
         _ => format!(
             "At their default costs {} unlocks fastest ({}) and {} slowest ({}, {} times as long).",
-            plain(first),
+            first.function.label(),
             span(short),
-            plain(last),
+            last.function.label(),
             span(long),
             figures(long / short)
         ),
@@ -251,7 +246,7 @@ fn restless(study: &Study) -> Option<String> {
         format!(
             "The machine was busy: the interquartile range of {} is {} % of the median. Treat all figures here as \
              rough, or measure again when the machine is idle.",
-            plain(widest),
+            widest.function.label(),
             figures(spread)
         )
     })
@@ -265,7 +260,7 @@ fn per_iteration(study: &Study) -> Option<String> {
     }
     let order: Vec<_> = by_iteration
         .iter()
-        .map(|(row, us)| format!("{} {} µs", plain(row), figures(*us)))
+        .map(|(row, us)| format!("{} {} µs", row.function.label(), figures(*us)))
         .collect();
     let mut moved = Vec::new();
     for (index, (quick, _)) in by_iteration.iter().enumerate() {
@@ -274,13 +269,13 @@ fn per_iteration(study: &Study) -> Option<String> {
             .map(|(slow, _)| *slow)
             .filter(|slow| study.default_time(quick).seconds > study.default_time(slow).seconds)
             .collect();
-        let names: Vec<_> = passed.iter().map(|row| plain(row)).collect();
+        let names: Vec<_> = passed.iter().map(|row| row.function.label()).collect();
         let mut costs: Vec<_> = passed.iter().map(|row| cost(&row.default)).collect();
         costs.dedup();
         if !passed.is_empty() {
             moved.push(format!(
                 "{} is faster than {} per iteration but slower by default, with {} iterations instead of {}",
-                plain(quick),
+                quick.function.label(),
                 names.join(" and "),
                 cost(&quick.default),
                 costs.join(" or ")
@@ -303,8 +298,8 @@ fn within_limit(study: &Study) -> Option<String> {
         let each = rows.iter().map(|row| {
             let time = span(study.default_time(row).seconds);
             match study.largest_pim(row) {
-                Some(pim) => format!("{} (PIM up to {})", plain(row), thousands(pim)),
-                None => format!("{} ({time})", plain(row)),
+                Some(pim) => format!("{} (PIM up to {})", row.function.label(), thousands(pim)),
+                None => format!("{} ({time})", row.function.label()),
             }
         });
         each.collect::<Vec<_>>().join(", ")
@@ -369,7 +364,7 @@ fn unknown_function(study: &Study) -> Option<String> {
         study.speeds.rows.len(),
         threads(study.speeds.cpus as usize),
         span(every),
-        plain(first),
+        first.function.label(),
         span(study.default_time(first).seconds)
     ))
 }
@@ -382,9 +377,9 @@ fn attacked(study: &Study) -> Option<String> {
         let ((weak, least), (strong, most)) = (rows.first()?, rows.last()?);
         let to = match rows.len() {
             1 => String::new(),
-            _ => format!(" to {} ({})", span(*most), plain(strong)),
+            _ => format!(" to {} ({})", span(*most), strong.function.label()),
         };
-        Some(format!("{} bits {} ({}){to}", bits(bit), span(*least), plain(weak)))
+        Some(format!("{} bits {} ({}){to}", bits(bit), span(*least), weak.function.label()))
     };
     let clauses: Vec<_> = study.question.bits.iter().filter_map(clause).collect();
     if clauses.is_empty() {
@@ -408,7 +403,7 @@ fn bits_or_waiting(study: &Study) -> Option<String> {
         "Doubling the cost adds one bit and doubles the owner's wait. One more random word from a list of 7,776 \
          adds {} bits without a longer wait; for the same gain, {} would take {} to unlock.",
         bits(DICEWARE_BITS),
-        plain(row),
+        row.function.label(),
         span(waits)
     ))
 }
@@ -428,14 +423,14 @@ fn secret_pim(study: &Study) -> Option<String> {
     let (quick, slow) = (waits.first()?, waits.last()?);
     let to = match waits.len() {
         1 => String::new(),
-        _ => format!(" to {} with {}", span(slow.1), plain(slow.0)),
+        _ => format!(" to {} with {}", span(slow.1), slow.0.function.label()),
     };
     Some(format!(
         "A secret PIM, drawn at random from 1 to {}, adds {bits} bits over a known PIM with the same average \
          unlock time ({} with {}{to}). A PIM left at the default adds none, because it is tried first.",
         thousands(highest),
         span(quick.1),
-        plain(quick.0),
+        quick.0.function.label(),
     ))
 }
 

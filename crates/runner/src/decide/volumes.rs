@@ -192,8 +192,7 @@ impl UnlockArm {
 
     fn volume(format: UnlockFormat, function: Function, pim: Option<u32>) -> Self {
         let mut id = format!("builtin/{}/{}", format.as_str(), function.name());
-        let mut label =
-            format!("{} {}", format.label(), function.label().trim_start_matches("HMAC-"));
+        let mut label = format!("{} {}", format.label(), function.label());
         if let Some(pim) = pim {
             id.push_str(&format!("/pim-{pim}"));
             label.push_str(&format!(" PIM {pim}"));

@@ -171,9 +171,10 @@ fn arms(
 /// The arm for a choice in which `auto` was replaced with `yes` or `no`.
 fn arm(system: &System, values: &Choice) -> Result<ArmSpec, SystemError> {
     let mut more = String::new();
-    let prf = cryptbench_kdf::find(values["prf"]).map_or(values["prf"], |prf| prf.label);
     if values["prf"] != "sha-512" {
-        more.push_str(&format!(", {prf}"));
+        let prf = cryptbench_kdf::find(values["prf"]);
+        more += &prf
+            .map_or_else(|_| format!(", {}", values["prf"]), |prf| format!(", HMAC-{}", prf.label));
     }
     if values["pim"] != "1" {
         more.push_str(&format!(", PIM {}", values["pim"]));
