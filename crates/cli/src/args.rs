@@ -21,7 +21,7 @@ use crate::volume::args::VolumeCommand;
 
 /// What does disk encryption cost on my hardware, and which system and cipher should I use?
 #[derive(Debug, Parser)]
-#[command(name = "cryptbench", version, max_term_width = 100, after_long_help = exit::HELP)]
+#[command(name = "cryptbench", version, max_term_width = 100, after_long_help = exit::help())]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,

@@ -50,30 +50,46 @@ pub const NOT_JUDGED: u8 = 11;
 /// partial.
 pub const SIGNAL: u8 = 128;
 
+/// The codes and what they mean, in lines that fit below each other.
+pub const CODES: [(&str, &str); 13] = [
+    ("0", "done"),
+    ("1", "an unexpected error, or output could not be written"),
+    ("2", "the command line is wrong"),
+    (
+        "3",
+        "the target is unsuitable: missing, read-only, in use, too little space, or\n\
+         it would be overwritten; or a system could not be set up or checked\n\
+         there, and the results so far are kept",
+    ),
+    ("4", "the storage failed; the results so far are kept, marked partial"),
+    ("5", "a profile, a record, a result, the history or a volume's header cannot be\nread"),
+    ("6", "something could not be cleaned up, or is still in use"),
+    ("7", "no key fits: wrong passphrase, key file or PIM"),
+    (
+        "8",
+        "a system that should encrypt wrote plaintext, or data with too little\n\
+         entropy for ciphertext; the record is kept and says so",
+    ),
+    ("9", "`history check` or `history regressions` found a regression"),
+    ("10", "nothing was compared: the time budget ran out before the first pair of\ntrials"),
+    ("11", "`history check --quiet` cannot judge the record yet: there are too few\nearlier ones"),
+    (
+        "129, 130, 143",
+        "stopped by SIGHUP, SIGINT or SIGTERM; the results so far are kept,\nmarked partial",
+    ),
+];
+
 /// The list that `--help` prints.
-pub const HELP: &str = "\
-Exit codes:
-  0    done
-  1    an unexpected error, or output could not be written
-  2    the command line is wrong
-  3    the target is unsuitable: missing, read-only, in use, too little space, or
-       it would be overwritten; or a system could not be set up or checked
-       there, and the results so far are kept
-  4    the storage failed; the results so far are kept, marked partial
-  5    a profile, a record, a result, the history or a volume's header cannot be
-       read
-  6    something could not be cleaned up, or is still in use
-  7    no key fits: wrong passphrase, key file or PIM
-  8    a system that should encrypt wrote plaintext, or data with too little
-       entropy for ciphertext; the record is kept and says so
-  9    `history check` or `history regressions` found a regression
-  10   nothing was compared: the time budget ran out before the first pair of
-       trials
-  11   `history check --quiet` cannot judge the record yet: there are too few
-       earlier ones
-  129, 130, 143
-       stopped by SIGHUP, SIGINT or SIGTERM; the results so far are kept,
-       marked partial";
+pub fn help() -> String {
+    let mut list = "Exit codes:".to_owned();
+    for (code, meaning) in CODES {
+        // A code that is wider than the column has its own line.
+        let below = if code.len() > 4 { "\n       " } else { "" };
+        list += &format!("\n  {code:<5}{below}");
+        list += &meaning.replace('\n', "\n       ");
+    }
+    list
+}
 
 /// A refusal of a command, with its exit code.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::{Command, CommandFactory as _};
 
 use crate::args::Args;
-use crate::exit::HELP;
+use crate::exit::CODES;
 use crate::generated::check;
 
 const MARK: &str = "<!-- generated: quiet, JSON and exit codes, by cargo xtask readme -->\n";
@@ -27,34 +27,14 @@ fn commands(command: &Command, name: &str, out: &mut String) {
     }
 }
 
-/// Codes and what they mean, from the list that `--help` prints.
-fn codes() -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    for line in HELP.lines().skip(1) {
-        let text = line.trim();
-        match line.strip_prefix("  ").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        {
-            Some(rest) => {
-                let (code, meaning) = rest.split_once("  ").unwrap_or((rest, ""));
-                found.push((code.trim().to_owned(), meaning.trim().to_owned()));
-            }
-            None => {
-                let (_, meaning) = found.last_mut().expect("a code comes first");
-                *meaning = format!("{meaning} {text}").trim_start().to_owned();
-            }
-        }
-    }
-    found
-}
-
 fn tables() -> String {
     let mut made = "\n| command | `--quiet` | `--json` |\n|---|---|---|\n".to_owned();
     let mut command = Args::command();
     command.build();
     commands(&command, "", &mut made);
     made.push_str("\n| exit code | what it means |\n|---|---|\n");
-    for (code, meaning) in codes() {
-        writeln!(made, "| {code} | {meaning} |").unwrap();
+    for (code, meaning) in CODES {
+        writeln!(made, "| {code} | {} |", meaning.replace('\n', " ")).unwrap();
     }
     made + "\n"
 }
@@ -67,7 +47,7 @@ fn docs_have_quiet_json_and_exit_codes_as_they_are_defined() {
 #[test]
 fn every_exit_code_is_in_the_list() {
     use crate::exit;
-    let codes: Vec<String> = codes().into_iter().map(|(code, _)| code).collect();
+    let codes = CODES.map(|(code, _)| code);
     for code in [
         exit::FAILURE,
         exit::USAGE,
@@ -80,6 +60,6 @@ fn every_exit_code_is_in_the_list() {
         exit::REGRESSION,
         exit::UNMEASURED,
     ] {
-        assert!(codes.contains(&code.to_string()), "{code} in {codes:?}");
+        assert!(codes.contains(&&*code.to_string()), "{code} in {codes:?}");
     }
 }
