@@ -43,17 +43,19 @@ pub(super) fn draw(chart: &TwoSided<'_>, width: usize) -> String {
     lines.push(wrap(&legend(chart), "", "  ", width));
     lines.push(String::new());
     let writes = right("write", longest);
+    // Without the column of shares nothing precedes the speeds.
+    let first = |text: &str| if shares { right(text, SHARE) + " " } else { String::new() };
     let share = |text: &str| if shares { right(text, SHARE) } else { String::new() };
     let head = format!(
-        "{} {} {writes} {:^MIDDLE$} {} {} {}",
-        share("%"),
+        "{}{} {writes} {:^MIDDLE$} {} {} {}",
+        first("%"),
         right("MB/s", SPEED),
         "block",
         left("read", longest),
         right("MB/s", SPEED),
         share("%")
     );
-    lines.push(within(&head, shares));
+    lines.push(head.trim_end().to_owned());
     for row in &chart.rows {
         for (i, [write, read]) in row.arms.iter().enumerate() {
             if i > 0 && write.is_none() && read.is_none() {
@@ -63,24 +65,18 @@ pub(super) fn draw(chart: &TwoSided<'_>, width: usize) -> String {
             let brush = if i == 0 { &PLAIN } else { &OTHER };
             let bar = |side: &Option<Reading>| half_columns(side, chart.most, longest);
             let line = format!(
-                "{} {} {} {middle:^MIDDLE$} {} {} {}",
-                share(&kept(write)),
+                "{}{} {} {middle:^MIDDLE$} {} {} {}",
+                first(&kept(write)),
                 right(&speed(write), SPEED),
                 right(&leftward(brush, bar(write)), longest),
                 left(&rightward(brush, bar(read)), longest),
                 right(&speed(read), SPEED),
                 share(&kept(read)),
             );
-            lines.push(within(&line, shares));
+            lines.push(line.trim_end().to_owned());
         }
     }
     lines.join("\n")
-}
-
-/// Removes the space before the speeds if the column of shares, which precedes it, is missing.
-fn within(line: &str, shares: bool) -> String {
-    let line = if shares { line } else { line.strip_prefix(' ').unwrap_or(line) };
-    line.trim_end().to_owned()
 }
 
 fn legend(chart: &TwoSided<'_>) -> String {

@@ -77,7 +77,7 @@ impl Style {
 pub fn render(report: &Report<'_>, style: Style) -> String {
     let Report { record, lookup, answer, .. } = report;
     let width = style.columns();
-    let mut parts = vec![header::header(record, width)];
+    let mut parts = vec![header::facts(record, width)];
     let picture = picture::picture(lookup, width);
     let table = match record.plan.workloads.len() > MOST_ROWS {
         true => Some(table::Laid { text: condensed::table(lookup, width), detailed: false }),
@@ -137,7 +137,8 @@ pub fn render(report: &Report<'_>, style: Style) -> String {
         }
     }
     parts.extend(identifiers::table(&record.plan, width));
-    paint::titled(&parts.join("\n\n"), style.colour) + "\n"
+    let title = paint::bold(&header::title(record, width), style.colour);
+    format!("{title}\n{}\n", paint::paint(&parts.join("\n\n"), style.colour))
 }
 
 fn paragraphs(sentences: &[String], width: usize) -> String {

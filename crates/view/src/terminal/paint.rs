@@ -13,12 +13,6 @@ pub(super) fn paint(text: &str, colour: bool) -> String {
     text.replace('▼', &costs).replace('▲', &gains)
 }
 
-/// Like [`paint`], but with the first line in bold.
-pub(super) fn titled(text: &str, colour: bool) -> String {
-    let (title, rest) = text.split_once('\n').unwrap_or((text, ""));
-    format!("{}\n{}", bold(title, colour), paint(rest, colour))
-}
-
 /// Each line of `text` in bold.
 pub(super) fn bold(text: &str, colour: bool) -> String {
     if !colour {
@@ -30,13 +24,12 @@ pub(super) fn bold(text: &str, colour: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{paint, titled};
+    use super::{bold, paint};
 
     #[test]
     fn colour_is_only_put_on_when_asked_for() {
         assert_eq!(paint("a ▼\nb", false), "a ▼\nb");
-        let painted = titled("cryptbench 1\nx ▼", true);
-        assert!(painted.starts_with("\u{1b}[1mcryptbench 1\u{1b}[0m\n"), "{painted:?}");
-        assert!(painted.contains("\u{1b}[31m▼\u{1b}[0m"), "{painted:?}");
+        assert_eq!(bold("a\nb", true), "\u{1b}[1ma\u{1b}[0m\n\u{1b}[1mb\u{1b}[0m");
+        assert!(paint("x ▼", true).contains("▼\u{1b}[0m"));
     }
 }

@@ -38,12 +38,16 @@ pub(super) fn text(ladder: &Ladder<'_>, record: &Record, width: usize, detail: D
         fields.push(rung.cpu.map_or_else(|| NONE.to_owned(), cpu));
         add(&mut table, fields);
     }
+    let mut last_in_one = table.clone();
+    if let Some(last) = last_in_one.row_mut(rungs.len().saturating_sub(1)) {
+        last.max_height(1);
+    }
     let text = fitted(table, width);
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     if ladder.floor.is_some() {
         let rule = format!("   {}", "─".repeat(widest(&text).saturating_sub(3)));
-        let at = lines.iter().rposition(|line| line.starts_with("   ")).unwrap_or(lines.len());
-        lines.insert(at, rule);
+        let last = lines.len() - fitted(last_in_one, width).lines().count() + 1;
+        lines.insert(lines.len() - last, rule);
     }
     let hidden = ladder.rungs.len().saturating_sub(MOST_RUNGS);
     if hidden > 0 {
