@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use comfy_table::{ContentArrangement, Table, presets};
 use cryptbench_load::Profile;
 use cryptbench_system::resource::{Cleaned, cleanup as clean};
 use cryptbench_system::{Availability, Setting};
 use cryptbench_text::shown;
-use cryptbench_view::columns::hang;
+use cryptbench_view::columns::{compact, hang};
 use textwrap::core::Word;
 use textwrap::{WordSeparator, WordSplitter};
 
@@ -63,11 +62,14 @@ pub fn profiles(args: &ProfilesArgs) -> anyhow::Result<ExitCode> {
         print(text.unwrap_or_default().trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = table(["profile", "workloads", "description"]);
+    let mut rows = Vec::new();
     for (name, _) in Profile::builtin() {
         let profile = Profile::named(name)?;
-        table.add_row([profile.name, profile.workloads.len().to_string(), profile.description]);
+        let workloads = profile.workloads.len().to_string();
+        rows.push(vec![profile.name, workloads, profile.description]);
     }
+    let headings = ["profile", "workloads", "description"].map(str::to_owned).into();
+    let table = compact(headings, rows, |_| true, terminal_style(false).width);
     print(&format!(
         "{table}\n\nTo write your own profile, start from the output of `cryptbench profiles NAME`; then use `run \
         --profile FILE`."
@@ -95,15 +97,6 @@ pub fn cleanup() -> anyhow::Result<ExitCode> {
         print("nothing was left behind");
     }
     Ok(code)
-}
-
-fn table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(terminal_style(false).width as u16);
-    table.set_header(header);
-    table
 }
 
 #[cfg(test)]

@@ -15,12 +15,27 @@ pub(crate) const GAP: u16 = 2;
 /// A table that is at most `width` columns wide. Fields from the column `numbers` on are right-aligned.
 pub fn grid(headings: &[&str], rows: Vec<Vec<String>>, numbers: usize, width: usize) -> String {
     let headings = headings.iter().map(|h| (*h).to_owned()).collect();
-    filled(headings, rows, |i| i < numbers, (RULED, GAP), width)
+    fitted(filled(headings, rows, |i| i < numbers, (RULED, GAP)), width)
 }
 
 /// A table without rules. The first column and those from `words` on are left-aligned.
 pub fn bare(headings: Vec<String>, rows: Vec<Vec<String>>, words: usize, width: usize) -> String {
-    filled(headings, rows, |i| i == 0 || i >= words, (TableStyle::new(), GAP + 1), width)
+    let is_left = |i| i == 0 || i >= words;
+    fitted(filled(headings, rows, is_left, (TableStyle::new(), GAP + 1)), width)
+}
+
+/// A table without rules, with two blanks between columns if there is room, otherwise one.
+pub fn compact(
+    headings: Vec<String>,
+    rows: Vec<Vec<String>>,
+    is_left: impl Fn(usize) -> bool,
+    width: usize,
+) -> String {
+    let roomy = filled(headings.clone(), rows.clone(), &is_left, (TableStyle::new(), GAP));
+    match roomy.trim_fmt() {
+        text if widest(&text) <= width => text,
+        _ => fitted(filled(headings, rows, is_left, (TableStyle::new(), 1)), width),
+    }
 }
 
 fn filled(
@@ -28,13 +43,12 @@ fn filled(
     rows: Vec<Vec<String>>,
     is_left: impl Fn(usize) -> bool,
     (style, gap): (TableStyle, u16),
-    width: usize,
-) -> String {
+) -> Table {
     let mut table = begun(aligned(headings, &is_left), style, gap);
     for row in rows {
         table.add_row(aligned(row, &is_left));
     }
-    fitted(table, width)
+    table
 }
 
 /// A table with these headings and no rows, with `gap` columns between two table columns.

@@ -1,8 +1,8 @@
 //! The speeds as tables for a terminal.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use cryptbench_cipher::{CipherError, CipherInfo, find_to_measure};
 use cryptbench_microbench::cipher::{Bottleneck, Speeds, Throughput, by_mean};
+use cryptbench_view::columns::compact;
 use cryptbench_view::wrap;
 
 use super::{CAVEAT, classes, kernels, method, rate, thread_counts, threads};
@@ -14,11 +14,11 @@ pub fn list(names: &[String], width: usize) -> anyhow::Result<String> {
         [] => cryptbench_cipher::ciphers().iter().chain(cryptbench_cipher::history()).collect(),
         names => names.iter().map(|n| find_to_measure(n)).collect::<Result<_, CipherError>>()?,
     };
-    let mut table = table(width);
-    table.set_header(["cipher", "name", "key bits"]);
-    for cipher in chosen {
-        table.add_row([cipher.name, cipher.label, &(cipher.key_bytes * 8).to_string()]);
-    }
+    let row = |cipher: &CipherInfo| {
+        [cipher.name, cipher.label, &(cipher.key_bytes * 8).to_string()].map(str::to_owned).into()
+    };
+    let headings = ["cipher", "name", "key bits"].map(str::to_owned).into();
+    let table = compact(headings, chosen.into_iter().map(row).collect(), |_| true, width);
     Ok(format!("{table}\n\ninstruction-set tier in use: {tier} (CRYPTBENCH_CPU limits it)"))
 }
 
@@ -68,8 +68,7 @@ fn rates(speeds: &Speeds, width: usize) -> String {
         heading[0] = format!("cipher\n(mode {mode})");
     }
     let suffix = format!("-{mode}");
-    let mut table = table(width);
-    table.set_header(aligned(heading));
+    let mut rows = Vec::new();
     for row in by_mean(&speeds.rows, first) {
         let mut cells = vec![
             row.label.strip_suffix(&suffix).unwrap_or(row.label).to_owned(),
@@ -87,18 +86,10 @@ fn rates(speeds: &Speeds, width: usize) -> String {
                 mean(other.mean);
             }
         }
-        table.add_row(aligned(cells));
+        rows.push(cells);
     }
-    if width < ROOMY {
-        table.column_iter_mut().for_each(|column| {
-            column.set_padding((0, 1));
-        });
-    }
-    table.trim_fmt()
+    compact(heading, rows, |i| i == 0, width)
 }
-
-/// Minimum width at which the longest cascade fits with two spaces between columns.
-const ROOMY: usize = 90;
 
 /// The mode of all rows that have one, as spelt in labels; empty if the modes differ. Adiantum has no mode.
 fn common_mode(speeds: &Speeds) -> String {
@@ -122,20 +113,6 @@ fn meant(bottleneck: &Bottleneck, width: usize) -> String {
         out.push_str(&wrap(&format!("{class}: {ciphers}"), "    ", "      ", width));
     }
     out
-}
-
-fn table(width: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(width as u16);
-    table
-}
-
-/// Aligns names to the left and numbers to the right.
-fn aligned(row: Vec<String>) -> Vec<Cell> {
-    let side = |i| if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
-    row.into_iter().enumerate().map(|(i, text)| Cell::new(text).set_alignment(side(i))).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The study as tables for a terminal.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use cryptbench_answer::quantity::thousands;
+use cryptbench_view::columns::compact;
 use cryptbench_view::terminal::Style;
 use cryptbench_view::wrap;
 
@@ -44,7 +44,7 @@ pub fn render(study: &Study, style: Style) -> String {
         parts.push(format!(
             "{}{about}\n\n{}",
             heading(&section.title),
-            drawn(section.heading, section.rows, width)
+            compact(section.heading, section.rows, |i| i == 0, width)
         ));
     }
     parts.push(heading("What it means") + &list(verdicts(study)));
@@ -255,36 +255,4 @@ fn none() -> String {
 fn marked(seconds: f64, measured: bool) -> String {
     // In unmarked figures, a space takes the place of the mark, so that the digits line up.
     span(seconds) + if measured { "*" } else { " " }
-}
-
-/// Aligns names to the left and numbers to the right.
-fn drawn(heading: Vec<String>, rows: Vec<Vec<String>>, width: usize) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(width as u16);
-    let side = |i| if i == 0 { CellAlignment::Left } else { CellAlignment::Right };
-    let cells = |row: Vec<String>| -> Vec<Cell> {
-        row.into_iter()
-            .enumerate()
-            .map(|(i, text)| Cell::new(text).set_alignment(side(i)))
-            .collect()
-    };
-    // Two spaces between columns if there is room, otherwise one.
-    let widest = |column: usize| {
-        let cells =
-            rows.iter().chain([&heading]).map(|row| row.get(column).map_or("", String::as_str));
-        cells.flat_map(str::lines).map(textwrap::core::display_width).max().unwrap_or(0)
-    };
-    let columns = heading.len();
-    let natural = (0..columns).map(widest).sum::<usize>() + 2 * columns.saturating_sub(1);
-    let blanks = if natural <= width { 2 } else { 1 };
-    table.set_header(cells(heading));
-    for row in rows {
-        table.add_row(cells(row));
-    }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index + 1 < columns { blanks } else { 0 }));
-    }
-    table.trim_fmt()
 }
