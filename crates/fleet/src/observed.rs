@@ -10,7 +10,7 @@ use cryptbench_os::read_text;
 use cryptbench_record::{Arm, ArmRole, Node, Record, parse};
 use cryptbench_stats::Effect;
 use cryptbench_stats::paired::FEWEST_PAIRS;
-use cryptbench_text::{chain, shown};
+use cryptbench_text::chain;
 use serde::{Deserialize, Serialize};
 
 use crate::{FAILURE, Failure};
@@ -51,14 +51,10 @@ pub fn read(path: &Path) -> Found {
             None => Found::Damaged("it is not the failure report of a machine".to_owned()),
         };
     }
-    match parse(path, &text) {
+    // The report itself gives the file name, so the error has none.
+    match parse(Path::new(""), &text) {
         Ok(record) => Found::Record(Box::new(record)),
-        Err(error) => {
-            let said = chain(&error);
-            // The report itself shows the file name.
-            let named = format!("{} ", shown(path));
-            Found::Damaged(said.strip_prefix(&named).unwrap_or(&said).to_owned())
-        }
+        Err(error) => Found::Damaged(chain(&error).trim_start().to_owned()),
     }
 }
 

@@ -122,20 +122,19 @@ pub(crate) fn unpacked_by(name: &str) -> Option<String> {
 
 /// The name of this disk image format for `qemu-img convert`.
 fn image_format(name: &str) -> Option<&'static str> {
-    let format = name.strip_suffix(" disk image")?;
     [
-        ("QCOW1", "qcow"),
-        ("QCOW", "qcow2"),
-        ("QED", "qed"),
-        ("VHDX", "vhdx"),
-        ("VHD", "vpc"),
-        ("VMDK", "vmdk"),
-        ("Apple UDIF", "dmg"),
-        ("VDI", "vdi"),
-        ("Parallels", "parallels"),
+        ("QCOW1 disk image", "qcow"),
+        ("QCOW disk image", "qcow2"),
+        ("QED disk image", "qed"),
+        ("VHDX disk image", "vhdx"),
+        ("VHD disk image", "vpc"),
+        ("VMDK disk image", "vmdk"),
+        (magic::UDIF, "dmg"),
+        ("VDI disk image", "vdi"),
+        ("Parallels disk image", "parallels"),
     ]
     .into_iter()
-    .find(|(known, _)| *known == format)
+    .find(|(known, _)| *known == name)
     .map(|(_, qemu)| qemu)
 }
 

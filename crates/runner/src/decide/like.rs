@@ -6,7 +6,7 @@ use cryptbench_system::{self as system, Abilities, ArmSpec, Availability, Select
 
 use crate::RunError;
 
-/// The setting of the program's own mount whose actual value is recorded.
+/// The setting of the program's own mount whose actual value is recorded, whether it was requested or not.
 const TRANSPORT: &str = "transport";
 
 /// The arms of `plan` that can be set up here, in its order. Arms that the user encrypted come from `--pair`.
@@ -67,12 +67,9 @@ fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
             ciphers.data_units.push(unit);
         }
         for (key, value) in &arm.settings {
-            // A setting that was not requested depends on the machine, and is not part of the identifier.
-            let was_asked = key != TRANSPORT || arm.id.contains(&format!("{key}={value}"));
-            let is_setting = was_asked
-                && known
-                    .iter()
-                    .any(|setting| setting.name == key && setting.values.contains(&value.as_str()));
+            let is_setting = known
+                .iter()
+                .any(|setting| setting.name == key && setting.values.contains(&value.as_str()));
             let values = settings.settings.entry(key.clone()).or_default();
             if is_setting && !values.contains(value) {
                 values.push(value.clone());
@@ -80,8 +77,17 @@ fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
         }
     }
     settings.settings.retain(|_, values| !values.is_empty());
+    let transports = settings.settings.remove(TRANSPORT).unwrap_or_default();
     let all = Selection { settings: settings.settings.clone(), ..ciphers.clone() };
-    vec![plain, settings, ciphers, all]
+    let mut found = vec![plain, settings.clone(), ciphers, all.clone()];
+    // Whether a transport was requested or follows from the machine is only told by the identifier, which decides.
+    for way in transports {
+        for mut by in [settings.clone(), all.clone()] {
+            by.settings.insert(TRANSPORT.to_owned(), vec![way.clone()]);
+            found.push(by);
+        }
+    }
+    found
 }
 
 /// The systems of `like` that are not in `plan`, with the reasons.

@@ -167,7 +167,8 @@ impl Choice {
         };
         let target = match arm.cipher.and_then(Cipher::of_dm_crypt) {
             Some(cipher) => Target::Crypt(cipher),
-            None if arm.id.contains(CIPHER_NULL) => Target::CipherNull,
+            // dm-linear has none of dm-crypt's own settings.
+            None if arm.settings.contains_key("same-cpu") => Target::CipherNull,
             None => Target::Linear,
         };
         Self::with(&SETTINGS.iter().filter_map(known).collect(), target)
