@@ -130,7 +130,7 @@ pub fn measure_into(
         progress.take(&Event::Saved { directory: directory.to_string_lossy().into_owned() });
     }
     if let Saved::Elsewhere(_, why) | Saved::Nowhere(why) = &saved {
-        message(&format!("{why:#}"));
+        message(&chain(why.as_ref()));
     }
     if is_shown {
         show(args, &report, &saved)?;

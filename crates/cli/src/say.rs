@@ -100,19 +100,7 @@ fn for_people(text: &str) -> String {
             }
         };
     }
-    words += rest;
-    let mut parts: Vec<&str> = Vec::new();
-    for part in words.split(": ") {
-        let repeats = |last: &&str| {
-            let rest = part.strip_prefix(*last).filter(|_| last.contains(' '));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(';'))
-        };
-        if parts.last().is_some_and(repeats) {
-            parts.pop();
-        }
-        parts.push(part);
-    }
-    parts.join(": ")
+    words + rest
 }
 
 /// Prints a message to standard error, without the program's name.
@@ -182,10 +170,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_have_no_numbers_and_each_cause_once() {
-        let said = for_people("a: No such file (os error 2): No such file (os error 2); do this");
+    fn errors_have_no_numbers() {
+        let said = for_people("a: No such file (os error 2); do this (os error -5)");
         assert_eq!(said, "a: No such file; do this");
-        assert_eq!(for_people("a: is full (os error 28): is full (os error 28)"), "a: is full");
         for same in ["x: x: y", "told (os error of 1)", "a\nb: c"] {
             assert_eq!(for_people(same), same);
         }

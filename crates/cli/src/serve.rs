@@ -15,6 +15,7 @@ use cryptbench_os::process::this_program;
 use cryptbench_runner::RunError;
 use cryptbench_serve::{Address, Opener, Server, Site, open};
 use cryptbench_system::provision::runtime_directory;
+use cryptbench_text::chain;
 
 use crate::output::runs_directory;
 use crate::run::args::offered;
@@ -53,7 +54,7 @@ fn opened(address: &Address) -> Option<Opener> {
     match open(address, &directory) {
         Ok(opener) => Some(opener),
         Err(error) => {
-            message(&format!("{:#}", anyhow::Error::from(error)));
+            message(&chain(&error));
             None
         }
     }

@@ -28,6 +28,7 @@ use cryptbench_blockdev::locking_failed;
 use cryptbench_cipher::tier;
 use cryptbench_kdf::{Effort, KdfError};
 use cryptbench_os::process::{keep_from_dumps, keep_from_swap};
+use cryptbench_text::chain;
 use cryptbench_volume::format::luks::Resources;
 use cryptbench_volume::{Volume, VolumeError};
 
@@ -62,7 +63,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
     match (code, signal.number()) {
         // Work stopped by a signal has returned an error.
         (Err(error), Some(number)) if was_stopped(&error) => {
-            say::message(&format!("{error:#}"));
+            say::message(&chain(error.as_ref()));
             Ok(ExitCode::from(exit::SIGNAL + number))
         }
         (result, _) => result,
