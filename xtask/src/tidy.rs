@@ -4,6 +4,7 @@ mod errors;
 mod length;
 mod markup;
 mod one_system;
+mod own_words;
 mod pipeline;
 pub mod sources;
 mod switched_off;
@@ -50,6 +51,7 @@ pub fn run() -> anyhow::Result<()> {
             errors::check(file, &text, &mut faults);
             pipeline::check(file, &text, &mut faults);
             markup::check(file, &text, &mut faults);
+            own_words::check(file, &text, &mut faults);
         }
     }
     for page in pages()? {
