@@ -6,6 +6,7 @@ use cryptbench_record::{ArmRole, Cell, Pattern, StopReason, Verdict, Workload};
 
 use super::arms::names;
 use super::{Sentence, View, of_workloads};
+use crate::names::capitalised;
 use crate::quantity::{count, duration, fraction, percent_digits, thousands};
 use crate::wording::list;
 
@@ -213,12 +214,4 @@ fn workloads_where<'a>(view: &View<'a>, keep: impl Fn(&Cell) -> bool) -> Vec<&'a
     let found: BTreeSet<&str> =
         view.cells.iter().filter(|c| keep(c)).map(|c| c.workload.as_str()).collect();
     view.workloads().iter().map(|w| w.id.as_str()).filter(|id| found.contains(id)).collect()
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => String::new(),
-    }
 }

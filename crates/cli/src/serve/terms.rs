@@ -1,5 +1,7 @@
 //! Expresses refusals in the terms of the page: labels of fields in place of command-line options.
 
+use cryptbench_answer::names::capitalised;
+
 /// Options, and the labels of their fields on the page.
 const FIELDS: [(&str, &str); 13] = [
     ("builtin-only", "AES-256 alone"),
@@ -21,13 +23,7 @@ const FIELDS: [(&str, &str); 13] = [
 pub fn label(option: &str) -> String {
     match FIELDS.iter().find(|(name, _)| *name == option) {
         Some((_, label)) => (*label).to_owned(),
-        None => {
-            let words = option.replace('-', " ");
-            let mut letters = words.chars();
-            letters
-                .next()
-                .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-        }
+        None => capitalised(&option.replace('-', " ")),
     }
 }
 
