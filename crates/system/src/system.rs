@@ -283,6 +283,14 @@ impl System {
         }
     }
 
+    /// Bytes of the partition of a disk for `len` bytes of files if `arm` is set up on one.
+    pub fn partition(&self, arm: &ArmSpec, len: u64) -> Option<u64> {
+        match &self.kind {
+            Kind::Mapped(mapped) => mapped::partition(mapped, arm, len),
+            _ => None,
+        }
+    }
+
     /// Number of bytes that are filled before use, if new files need up to `files` bytes and `free` bytes are
     /// free.
     pub fn filled(&self, len: u64, files: u64, free: u64) -> u64 {

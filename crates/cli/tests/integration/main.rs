@@ -9,6 +9,7 @@ mod compare;
 mod confined;
 mod damaged;
 mod disk_images;
+mod disk_partitions;
 mod doctor;
 mod documented;
 mod emulate;

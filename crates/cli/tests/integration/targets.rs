@@ -10,7 +10,7 @@ use crate::sandbox::{Sandbox, skipped, text};
 use cryptbench_record::Record;
 
 /// Expects that the run is refused with these words and this exit code, and that the device is unchanged.
-fn refused(s: &Sandbox, disk: &Loop, more: &[&str], code: i32, words: &[&str]) {
+pub fn refused(s: &Sandbox, disk: &Loop, more: &[&str], code: i32, words: &[&str]) {
     refused_as_of(s, disk, more, (code, words), &|| disk.hash());
 }
 

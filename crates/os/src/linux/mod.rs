@@ -17,6 +17,7 @@ pub(crate) mod lock;
 pub mod loop_device;
 pub(crate) mod machine;
 pub(crate) mod net;
+pub mod partition;
 mod power;
 pub(crate) mod process;
 mod processor;

@@ -112,6 +112,9 @@ pub(crate) struct Found {
     pub(crate) maker: String,
     /// The backing file of a loop device.
     pub(crate) backing_file: Option<String>,
+    /// Whether it is a disk with partitions.
+    #[serde(default)]
+    pub(crate) has_partitions: bool,
     /// Its underlying device.
     pub(crate) ground: Asked<Ground>,
 }
@@ -142,6 +145,7 @@ impl Found {
             held: held(path, kind),
             holes: holes(path, kind),
             maker: node.as_ref().map(maker).unwrap_or_default(),
+            has_partitions: node.as_ref().is_some_and(|node| !node.partitions().is_empty()),
             backing_file: node.and_then(|node| node.backing_file()).map(|file| shown(&file)),
             ground: match kind {
                 Kind::File => Ground::of_file(path),

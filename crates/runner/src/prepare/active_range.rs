@@ -6,7 +6,7 @@
 )]
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
@@ -17,6 +17,7 @@ use cryptbench_system::resource::{Journal, Scratch};
 use cryptbench_text::chain;
 
 use super::existing::{self, Overwritten};
+use super::partitioned;
 use crate::RunError;
 use crate::decide::storage::Target;
 
@@ -39,8 +40,8 @@ pub(crate) struct OnlyRead {
 
 impl ActiveRange {
     /// Claims `len` bytes of `target` without filling them. A scratch file is created in `inside`, without
-    /// allocating it, for comparison with the file `beside`. Storage to be overwritten is checked again, but not
-    /// written to.
+    /// allocating it, for comparison with the file `beside`. Storage to be overwritten is checked again. Only
+    /// a table of `partitions` of these lengths is written to it, if there are any.
     ///
     /// # Errors
     /// [`RunError::Target`] if it may no longer be used; [`RunError::System`] if the file cannot be
@@ -51,6 +52,7 @@ impl ActiveRange {
         len: u64,
         buffered: bool,
         beside: Option<&Scratch>,
+        partitions: &[u64],
         journal: &Journal,
     ) -> Result<Self, RunError> {
         if let Some(all) = target.only_read {
@@ -58,6 +60,10 @@ impl ActiveRange {
             return Ok(Self::Read(OnlyRead { file, all, stretch: len }));
         }
         if let Some(existing) = &target.existing {
+            if !partitions.is_empty() {
+                let claimed = partitioned::claim(existing, partitions, buffered, journal)?;
+                return Ok(Self::Overwritten(claimed));
+            }
             let refuse = |why| RunError::Target { path: target.path.clone(), problem: chain(&why) };
             let claimed = existing::claim(existing, len, buffered).map_err(refuse)?;
             return Ok(Self::Overwritten(claimed));
@@ -75,6 +81,14 @@ impl ActiveRange {
         match self {
             Self::Made(scratch) => Some(scratch),
             Self::Overwritten(_) | Self::Read(_) => None,
+        }
+    }
+
+    /// The partitions for arms, with the claims on them.
+    pub(super) fn take_partitions(&mut self) -> Vec<(PathBuf, File)> {
+        match self {
+            Self::Overwritten(extent) => extent.take_partitions(),
+            Self::Made(_) | Self::Read(_) => Vec::new(),
         }
     }
 

@@ -91,7 +91,7 @@ impl<'a> Claimed<'a> {
             }
         };
         let Present { targets, range } = present;
-        let in_use = targets.in_use.clone();
+        let (in_use, partitions) = (targets.in_use.clone(), targets.partitions.clone());
         let size = range.as_ref().map_or(0, |range| range.size);
         let mut notes = emulation.as_ref().map_or(Vec::new(), |e| e.notes().to_vec());
         notes.extend(targets.notes(size));
@@ -108,18 +108,31 @@ impl<'a> Claimed<'a> {
         }
         let (machine, idle) = idle(&mut counters, targets.encrypted.len());
         // Claims all targets before the first byte is written to any.
-        let mut plain =
-            PreparedTarget::claim(targets.plain, range.clone(), plan, 0, &[], &journal)?;
+        let mut plain = PreparedTarget::claim(
+            targets.plain,
+            (range.clone(), &partitions),
+            plan,
+            0,
+            &[],
+            &journal,
+        )?;
         let mut encrypted: Vec<PreparedTarget> = Vec::new();
         for (number, target) in targets.encrypted.into_iter().enumerate() {
             let counted_by = number + 1;
             let before: Vec<_> = std::iter::once(&plain).chain(&encrypted).collect();
-            let claimed =
-                PreparedTarget::claim(target, range.clone(), plan, counted_by, &before, &journal)?;
+            let claimed = PreparedTarget::claim(
+                target,
+                (range.clone(), &[]),
+                plan,
+                counted_by,
+                &before,
+                &journal,
+            )?;
             claimed.check_mode(&plain)?;
             encrypted.push(claimed);
         }
         let reserve = places::allocate(plan, size, &plain, &encrypted, &journal)?;
+        places::give_partitions(plan, &mut plain, &reserve);
         for target in std::iter::once(&mut plain).chain(&mut encrypted) {
             target.idle_disk = idle[target.counted_by];
             if !counters.device_counts(target.counted_by) {

@@ -103,7 +103,8 @@ impl Emulation {
         // target.
         let place = Place::look(&path);
         let plain = Target::admit(&place, &plan.run_id, &consent, &consented(&consent.destroy))?;
-        let targets = Targets { plain, encrypted: Vec::new(), in_use: None };
+        let targets =
+            Targets { plain, encrypted: Vec::new(), in_use: None, partitions: Vec::new() };
         let range = matches!(plan.arms, Arms::Systems(_)).then(|| range.clone());
         Ok((emulation, Present { targets, range }))
     }

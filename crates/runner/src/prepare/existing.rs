@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cryptbench_blockdev::{Extent, IoMode, IoTarget};
@@ -14,6 +14,7 @@ use cryptbench_os::Details;
 use cryptbench_os::files::Opening;
 use cryptbench_system::SystemError;
 
+use super::partitioned::Partitioned;
 use crate::decide::storage::{Existing, refuse_links};
 use crate::look::existing::{Kind, held, holes, identity, lock, names, number, users};
 use crate::refusal::Refusal;
@@ -24,28 +25,36 @@ use crate::refusal::Refusal;
 pub(super) fn claim(existing: &Existing, len: u64, buffered: bool) -> Result<Overwritten, Refusal> {
     let Existing { path, kind, .. } = existing;
     existing.suits(len, holes(path, *kind)?)?;
-    let alone = Opening::to_write().alone(*kind != Kind::File);
-    let direct = if buffered { None } else { alone.direct(true).open(path).ok() };
-    let mode = if direct.is_some() { IoMode::Direct } else { IoMode::Buffered };
-    let file = match direct {
-        Some(file) => file,
-        None => alone.open(path).map_err(|e| match e.kind() {
-            io::ErrorKind::ResourceBusy => Refusal::Claimed,
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-                let remedy = "choose another one, or run as a user who can write to it".into();
-                Refusal::ReadOnly { remedy }
-            }
-            _ => Refusal::io("open it")(e),
-        })?,
-    };
+    let (file, mode) = open(Opening::to_write().alone(*kind != Kind::File), path, buffered)?;
     lock(&file)?;
     check_again(existing, &file)?;
     let (path, least) = (path.clone(), existing.least(len));
-    Ok(Overwritten { file: Arc::new(file), len, least, mode, path })
+    Ok(Overwritten { file: Arc::new(file), len, least, mode, path, disk: None })
+}
+
+/// Opens `path` for direct I/O if that works and is wanted, otherwise through the page cache.
+pub(super) fn open(
+    opening: Opening,
+    path: &Path,
+    buffered: bool,
+) -> Result<(File, IoMode), Refusal> {
+    let direct = if buffered { None } else { opening.direct(true).open(path).ok() };
+    if let Some(file) = direct {
+        return Ok((file, IoMode::Direct));
+    }
+    let opened = opening.open(path).map_err(|e| match e.kind() {
+        io::ErrorKind::ResourceBusy => Refusal::Claimed,
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            let remedy = "choose another one, or run as a user who can write to it".into();
+            Refusal::ReadOnly { remedy }
+        }
+        _ => Refusal::io("open it")(e),
+    });
+    Ok((opened?, IoMode::Buffered))
 }
 
 /// Checks that the opened storage is the one that was examined, and that it is still unused.
-fn check_again(existing: &Existing, file: &File) -> Result<(), Refusal> {
+pub(super) fn check_again(existing: &Existing, file: &File) -> Result<(), Refusal> {
     let Existing { path, kind, identity: was, .. } = existing;
     let changed = |what: &'static str| Err(Refusal::Changed { what: what.into() });
     let opened = file.metadata().map_err(Refusal::io("examine it"))?;
@@ -69,16 +78,33 @@ fn check_again(existing: &Existing, file: &File) -> Result<(), Refusal> {
     }
 }
 
-/// The start of a file or device that is being overwritten.
+/// The start of a file or device that is being overwritten. Its fields are released from the first to the last.
 pub(crate) struct Overwritten {
     file: Arc<File>,
     len: u64,
     least: u64,
     mode: IoMode,
     path: PathBuf,
+    /// The disk, if it is a partition made for this run.
+    disk: Option<Partitioned>,
 }
 
 impl Overwritten {
+    pub(super) fn on_partition(
+        file: File,
+        len: u64,
+        mode: IoMode,
+        path: PathBuf,
+        disk: Partitioned,
+    ) -> Self {
+        Self { file: Arc::new(file), len, least: 0, mode, path, disk: Some(disk) }
+    }
+
+    /// The partitions for arms, with the claims on them.
+    pub(super) fn take_partitions(&mut self) -> Vec<(PathBuf, File)> {
+        self.disk.as_mut().map(Partitioned::take).unwrap_or_default()
+    }
+
     pub(crate) fn io_target(&self) -> IoTarget {
         IoTarget {
             file: Arc::clone(&self.file),
@@ -105,20 +131,20 @@ impl Overwritten {
         self.len = len.min(self.len);
     }
 
-    /// Writes back cached data and closes it.
+    /// Writes back cached data, closes it, and removes the partitions made for the run.
     pub(crate) fn release(self) -> Result<(), SystemError> {
-        self.file.sync_data().map_err(|source| SystemError::Io {
-            act: "write back",
-            path: self.path,
-            source,
-        })
+        let Self { file, path, disk, .. } = self;
+        let written = file.sync_data();
+        drop(file);
+        let removed = disk.map_or(Ok(()), Partitioned::remove);
+        written.map_err(|source| SystemError::Io { act: "write back", path, source })?;
+        removed
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
 
     use super::*;
     use crate::look::existing::{Held, Holes};

@@ -8,6 +8,7 @@ mod existing;
 mod fill;
 mod lower_cache;
 pub(crate) mod pace;
+mod partitioned;
 mod places;
 mod seclusion;
 mod set_up;

@@ -9,6 +9,7 @@ use super::PreparedTarget;
 use super::active_range::ActiveRange;
 use crate::RunError;
 use crate::decide::Plan;
+use crate::decide::storage::partitions;
 
 /// Allocates the scratch files alternately with the containers of the arms on the same device and, if they share a
 /// file system, alternately with each other. `size` is the size of the active range in bytes.
@@ -48,6 +49,16 @@ pub(super) fn allocate(
     Ok(reserve)
 }
 
+/// Reserves the partitions of a disk for the arms that are set up on them.
+pub(super) fn give_partitions(plan: &Plan, plain: &mut PreparedTarget, reserve: &Reserve) {
+    let partitions = plain.range.as_mut().map(ActiveRange::take_partitions).unwrap_or_default();
+    let arms = plan.arms.systems().iter().filter(|arm| partitions::is_on_one(arm));
+    for (arm, (partition, claimed)) in arms.zip(partitions) {
+        let path = container_path(&plain.inside, &plan.run_id, arm);
+        reserve.give(path, partition, claimed);
+    }
+}
+
 /// A note for readers about arms whose data is in a different region of the disk from that of plain storage.
 pub(super) fn note(
     arms: &[ArmSpec],
@@ -63,6 +74,7 @@ pub(super) fn note(
     };
     let lies_elsewhere = |arm: &&ArmSpec| match arm.target {
         Target::Encrypted(number) => !beside(number),
+        Target::Plain if plain.target.existing.is_some() => partitions::is_on_one(arm),
         Target::Plain => system::find(arm.system)
             .is_ok_and(|s| s.attachment() == Attachment::Mounted && !s.is_container()),
     };

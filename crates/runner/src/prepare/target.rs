@@ -5,9 +5,9 @@ use std::time::SystemTime;
 
 use cryptbench_blockdev::IoTarget;
 use cryptbench_record::{DiskCounts, Uncounted};
-use cryptbench_system::PreparedArm;
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_system::resource::{Journal, PrivateDirectory, WorkDirectory};
+use cryptbench_system::{PreparedArm, SystemError};
 use cryptbench_text::{chain, shown};
 
 use super::active_range::ActiveRange;
@@ -47,7 +47,7 @@ pub(crate) struct PreparedTarget {
 }
 
 impl PreparedTarget {
-    /// Claims the `range` of `target`, and creates the directories of the run there. `before` are the targets claimed so
+    /// Claims the `range` of `target`, with `partitions` of these lengths, and creates the directories of the run there. `before` are the targets claimed so
     /// far: plain storage, then encrypted ones.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl PreparedTarget {
     /// the run.
     pub(super) fn claim(
         target: Target,
-        range: Option<Range>,
+        (range, partitions): (Option<Range>, &[u64]),
         plan: &Plan,
         counted_by: usize,
         before: &[&Self],
@@ -85,7 +85,10 @@ impl PreparedTarget {
                 let beside =
                     before.iter().find(|other| other.target.ground.number == target.ground.number);
                 let beside = beside.and_then(|other| places::made(other));
-                Some(ActiveRange::claim(&target, &inside, range.size, buffered, beside, journal)?)
+                let claimed = ActiveRange::claim(
+                    &target, &inside, range.size, buffered, beside, partitions, journal,
+                );
+                Some(claimed?)
             }
             None => None,
         };
@@ -183,6 +186,9 @@ impl PreparedTarget {
         notes.extend(work.remove().err().map(|e| remains("The directory for new files", &e)));
         if let Some(Err(error)) = range.map(ActiveRange::end) {
             notes.push(match &target.existing {
+                Some(_) if matches!(error, SystemError::Busy { .. }) => {
+                    remains("The partition table", &error)
+                }
                 Some(_) => format!(
                     "The last writes{place} may not have reached the device: {}.",
                     chain(&error)

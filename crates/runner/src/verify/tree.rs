@@ -1,10 +1,12 @@
 //! The visible names, sizes and times in a directory.
+#![expect(clippy::disallowed_methods, reason = "files of a run in an arm")]
 
 use std::collections::HashSet;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use cryptbench_os::Details;
+use cryptbench_os::{Details, FileType};
 
 /// Directories deeper than this are not searched; no system creates them.
 const DEEPEST: usize = 64;
@@ -49,7 +51,13 @@ impl Tree {
         let mut entries = Vec::new();
         match fs::symlink_metadata(root) {
             Ok(found) if found.is_dir() => walk(root, Path::new(""), DEEPEST, &mut entries),
-            Ok(found) => entries.push(Entry::new(PathBuf::new(), &found)),
+            Ok(found) => {
+                let mut entry = Entry::new(PathBuf::new(), &found);
+                if Details::of(&found).kind == FileType::BlockDevice {
+                    entry.len = size_of_device(root).unwrap_or(0);
+                }
+                entries.push(entry);
+            }
             Err(_) => {}
         }
         Self { root: root.to_owned(), entries }
@@ -61,6 +69,10 @@ impl Tree {
             old.into_iter().flat_map(|t| &t.entries).map(|e| e.path.as_path()).collect();
         self.entries.iter().filter(|e| !old.contains(e.path.as_path())).cloned().collect()
     }
+}
+
+fn size_of_device(path: &Path) -> io::Result<u64> {
+    File::open(path)?.seek(SeekFrom::End(0))
 }
 
 fn walk(root: &Path, below: &Path, deeper: usize, entries: &mut Vec<Entry>) {

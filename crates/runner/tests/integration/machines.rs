@@ -1,7 +1,7 @@
 //! Decisions on stored machines: each file in `fixtures/machines` contains a request and the facts about a machine.
 //! The decision next to it is in the form that a person reads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,7 @@ struct Machine {
 struct Asked {
     path: PathBuf,
     systems: Vec<String>,
+    settings: BTreeMap<String, Vec<String>>,
     split: bool,
     profile: Option<String>,
     size: Option<u64>,
@@ -63,6 +64,7 @@ impl Asked {
             ..request.target
         };
         (request.selection.systems, request.selection.split) = (self.systems, self.split);
+        request.selection.settings = self.settings;
         Request { precondition: self.precondition, ..request }
     }
 }

@@ -204,6 +204,14 @@ pub(crate) fn filled(mapped: &Mapped, len: u64, files: u64, free: u64) -> u64 {
     layout(len, mapped.room(len, files, free), false).0
 }
 
+/// Bytes of the partition for an I/O target of `len` bytes, without other files, if `arm` is set up on one.
+pub(crate) fn partition(mapped: &Mapped, arm: &ArmSpec, len: u64) -> Option<u64> {
+    let place = Place::of(arm);
+    let (bytes, _) = layout(len, mapped.room(len, 0, 0), arm.is_set(IO_TARGET.name, "device"));
+    let all = (bytes + (mapped.overhead)(arm, bytes)).next_multiple_of(MIB);
+    (place != Place::Container).then(|| place.image(all))
+}
+
 pub(crate) fn prepare(
     mapped: &Mapped,
     arm: &ArmSpec,
@@ -219,6 +227,8 @@ pub(crate) fn prepare(
     let all = (bytes + own).next_multiple_of(MIB);
     let place = Place::of(arm);
     let image = container::create(&mut stack, &path, place.image(all), context)?;
+    // A partition that was reserved for it is somewhere else.
+    let path = image.path.clone();
     let parameters = (mapped.parameters)(arm)
         .into_iter()
         .map(|(path, value)| kernel_parameter::promise(&mut stack, path, &value))

@@ -2,8 +2,8 @@
 //! file on such a partition.
 //!
 //! The partition is in a disk image with a partition table, which a loop device presents as a disk. The image
-//! is a file on the measured storage. A container file on the partition adds one file system and one loop
-//! device, so the difference is the cost of a container.
+//! is a file on the measured storage. If a whole disk is overwritten, the partition is on that disk. A container
+//! file on the partition adds one file system and one loop device, so the difference is the cost of a container.
 
 use std::fs;
 use std::io::Write as _;
@@ -60,8 +60,8 @@ impl Place {
     }
 }
 
-/// Sets up the system's storage: `image` itself, or the disk in it. The first time, creates the disk with `len`
-/// bytes and fills it with random data until `stop` is set.
+/// Sets up the system's storage: `image` itself, a partition, or the disk in it. The first time, creates the disk
+/// with `len` bytes and fills it with random data until `stop` is set.
 pub(crate) fn bring_up(
     stack: &mut ResourceStack,
     place: Place,
@@ -72,17 +72,21 @@ pub(crate) fn bring_up(
     if place == Place::Container {
         return Ok(image.clone());
     }
-    if new.is_some() {
+    let is_own = is_device(&image.path);
+    if new.is_some() && !is_own {
         write_table(image)?;
     }
-    let partition = loop_device::create_partitioned(stack, &image.path)?;
+    let partition = match is_own {
+        true => image.path.clone(),
+        false => loop_device::create_partitioned(stack, &image.path)?,
+    };
     if place == Place::Partition {
         return Ok(Container { path: partition, mode: image.mode, len });
     }
     if new.is_some() {
         filesystem::make_settled(&partition)?;
     }
-    let root = mount::mount(stack, &partition, Some(&image.path))?;
+    let root = mount::mount(stack, &partition, (!is_own).then_some(&*image.path))?;
     let path = root.join(FILE);
     match new {
         Some(stop) => container::make(&path, len, stop),

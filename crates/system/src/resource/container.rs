@@ -1,6 +1,7 @@
 //! Files that contain an arm's own disk and are filled with random data before use.
 
 use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,8 +27,8 @@ pub(crate) struct Container {
     pub(crate) len: u64,
 }
 
-/// Creates a file of `len` bytes for a file system, or uses the one reserved at `path`, and fills it with
-/// random data unless the context requests a stop.
+/// Creates a file of `len` bytes for a file system, or uses the file or partition reserved for `path`, and fills
+/// it with random data unless the context requests a stop.
 ///
 /// Workload data is not used for that: its marker would look like plaintext in areas that the file system never
 /// writes.
@@ -37,6 +38,9 @@ pub(crate) fn create(
     len: u64,
     context: &ArmContext<'_>,
 ) -> Result<Container, SystemError> {
+    if let Some((partition, claimed)) = context.reserve.given(path) {
+        return in_partition(partition, claimed, len, context.stop);
+    }
     let file = match context.reserve.take(path) {
         Some(made) => {
             let file = Arc::clone(&stack.adopt(made).file);
@@ -49,6 +53,24 @@ pub(crate) fn create(
         }
     };
     filled(&file, path, len, context.stop)
+}
+
+/// Like [`create`], but in a partition, which is filled to its end: what was stored there before is not random.
+fn in_partition(
+    path: PathBuf,
+    claimed: File,
+    len: u64,
+    stop: &AtomicBool,
+) -> Result<Container, SystemError> {
+    let (file, mode) = go_direct(&Arc::new(claimed));
+    let there = (&*file).seek(SeekFrom::End(0));
+    let there = there.map_err(SystemError::io("get the size of", &path))?;
+    if there < len {
+        let problem = format!("has {there} bytes, but {len} are needed");
+        return Err(SystemError::Target { path, problem });
+    }
+    fill_at_random(&file, there, &path, stop)?;
+    Ok(Container { path, mode, len })
 }
 
 /// Like [`create`], but in a directory that is removed with all its contents.

@@ -19,6 +19,7 @@ pub(crate) mod mount;
 pub(crate) mod mount_point;
 mod orphans;
 mod ours;
+mod partition_table;
 pub(crate) mod place;
 mod private_directory;
 mod recover;
@@ -49,6 +50,7 @@ pub use loop_device::LoopDevice;
 pub use mapping::Mapping;
 pub use mount::{FileSystem, MappedFileSystem, ProgramMount, StackedMount};
 pub use mount_point::MountPoint;
+pub use partition_table::{PartitionTable, Partitions, has_partitions};
 pub use place::Place;
 pub use private_directory::PrivateDirectory;
 pub use recover::{Cleaned, cleanup, cleanup_by_subject};
@@ -100,6 +102,8 @@ kinds! {
     DiskFileSystem(DiskFileSystem),
     /// A ZFS pool on a loop device.
     ZfsPool(ZfsPool),
+    /// A partition table and its partitions.
+    PartitionTable(PartitionTable),
 }
 
 impl AnyResource {
@@ -125,6 +129,7 @@ impl AnyResource {
             Self::UblkDisk(disk) => vec![&mut disk.path],
             Self::DiskFileSystem(mounted) => vec![&mut mounted.path, &mut mounted.disk.path],
             Self::ZfsPool(pool) => vec![&mut pool.path],
+            Self::PartitionTable(table) => vec![&mut table.path],
         }
     }
 

@@ -26,7 +26,7 @@ pub struct FileSystem {
     pub file: PathBuf,
 }
 
-/// A file system mounted from a device-mapper device.
+/// A file system mounted from a device-mapper device or a partition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MappedFileSystem {
     /// Absolute path of the mount point.
@@ -245,7 +245,9 @@ impl Resource for MappedFileSystem {
     fn recover(&self, _identity: Option<Identity>) -> Recovered {
         let name = mapping::name_of(&self.device)?;
         let entry = mount_at(&self.path)?;
-        match mapping::number_of(name) == Some(entry.device) {
+        // It may also be a partition of ours.
+        let number = mapping::number_of(name).or_else(|| loop_device::number(&self.device));
+        match number == Some(entry.device) {
             true => removed(filesystem::unmount_dead(&self.path)),
             false => NOT_OURS,
         }

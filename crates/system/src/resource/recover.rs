@@ -473,6 +473,7 @@ mod tests {
         r#"{"intent":{"id":14,"act":"mapped-file-system","path":"/x","device":"/y"}}"#,
         r#"{"intent":{"id":15,"act":"kernel-parameter","path":"/x","before":"0"}}"#,
         r#"{"intent":{"id":16,"act":"zfs-pool","path":"/x","name":"p"}}"#,
+        r#"{"intent":{"id":17,"act":"partition-table","path":"/x","guid":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],"partitions":[[1,2]]}}"#,
     ];
 
     #[test]

@@ -27,12 +27,23 @@ const STEP: u64 = 1 << 20;
 
 /// Containers that are created before the arms that use them.
 #[derive(Default)]
-pub struct Reserve(Mutex<Vec<Reserved>>);
+pub struct Reserve {
+    files: Mutex<Vec<Reserved>>,
+    partitions: Mutex<Vec<Given>>,
+}
 
 struct Reserved {
     made: Made<ScratchFile>,
     path: PathBuf,
     len: u64,
+}
+
+/// A partition for the container that would have this path.
+struct Given {
+    instead_of: PathBuf,
+    partition: PathBuf,
+    /// Lets nobody else use it until its arm does.
+    claimed: File,
 }
 
 impl Reserve {
@@ -61,13 +72,28 @@ impl Reserve {
         Some(files.swap_remove(at).made)
     }
 
+    /// Reserves a partition for the container that would have the path `instead_of`. It is `claimed` until its arm is
+    /// set up.
+    pub fn give(&self, instead_of: PathBuf, partition: PathBuf, claimed: File) {
+        let mut partitions = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        partitions.push(Given { instead_of, partition, claimed });
+    }
+
+    /// The partition reserved instead of a container at `path`, and the claim on it.
+    pub(super) fn given(&self, path: &Path) -> Option<(PathBuf, File)> {
+        let mut partitions = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = partitions.iter().position(|given| given.instead_of == path)?;
+        let Given { partition, claimed, .. } = partitions.swap_remove(at);
+        Some((partition, claimed))
+    }
+
     /// Whether `path` is reserved and has not been used yet.
     pub fn holds(&self, path: &Path) -> bool {
         self.files().iter().any(|file| file.path == path)
     }
 
     fn files(&self) -> MutexGuard<'_, Vec<Reserved>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

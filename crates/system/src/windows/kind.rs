@@ -17,6 +17,10 @@ pub(crate) mod mapped {
         len
     }
 
+    pub(crate) fn partition(mapped: &Mapped, _: &ArmSpec, _: u64) -> Option<u64> {
+        match *mapped {}
+    }
+
     pub(crate) fn filled(mapped: &Mapped, _: u64, _: u64, _: u64) -> u64 {
         match *mapped {}
     }

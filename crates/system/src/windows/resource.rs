@@ -188,3 +188,46 @@ impl PrivateDirectory {
         match *self {}
     }
 }
+
+/// The partitions of a disk: a run makes none here.
+pub enum Partitions {}
+
+impl Partitions {
+    /// Bytes of a disk for partitions of these lengths.
+    pub fn space(lens: &[u64]) -> u64 {
+        lens.iter().sum()
+    }
+
+    /// Bytes at the start of the disk that their table takes.
+    pub const fn before() -> u64 {
+        0
+    }
+
+    /// # Errors
+    /// [`SystemError::Target`]: not possible here.
+    pub fn create(
+        disk: &Path,
+        _file: &std::fs::File,
+        _lens: &[u64],
+        _journal: &Journal,
+    ) -> Result<Self, SystemError> {
+        let problem = "cryptbench cannot create partitions on Windows".to_owned();
+        Err(SystemError::Target { path: disk.to_owned(), problem })
+    }
+
+    /// Paths of the partitions.
+    pub fn paths(&self) -> &[PathBuf] {
+        match *self {}
+    }
+
+    /// # Errors
+    /// Never: not available.
+    pub fn remove(self) -> Result<(), SystemError> {
+        match self {}
+    }
+}
+
+/// Why a disk with partitions is refused.
+pub fn has_partitions(_disk: &Path) -> String {
+    "has partitions".to_owned()
+}

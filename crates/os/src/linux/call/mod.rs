@@ -4,3 +4,4 @@
 pub(super) mod descriptors;
 pub(super) mod loop_device;
 pub(super) mod opal;
+pub(super) mod partition;

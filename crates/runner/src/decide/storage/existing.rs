@@ -20,6 +20,7 @@ pub(crate) struct Existing {
     pub(crate) holes: Holes,
     /// The backing file of a loop device.
     pub(crate) backing_file: Option<String>,
+    pub(crate) has_partitions: bool,
 }
 
 impl Existing {
@@ -69,6 +70,7 @@ impl Existing {
             held,
             holes: found.holes.clone()?,
             backing_file: found.backing_file.clone(),
+            has_partitions: found.has_partitions,
         })
     }
 

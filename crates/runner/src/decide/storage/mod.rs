@@ -4,6 +4,7 @@ pub(crate) mod emulated;
 mod existing;
 mod only_read;
 mod pair;
+pub(crate) mod partitions;
 pub(crate) mod seclusion;
 mod target;
 mod targets;

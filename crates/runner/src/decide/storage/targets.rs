@@ -5,15 +5,17 @@ use std::path::PathBuf;
 use cryptbench_blockdev::Extent;
 use cryptbench_load::{FileUse, Work, WorkloadSpec};
 use cryptbench_record as record;
+use cryptbench_system::resource::Partitions;
 use cryptbench_system::{ArmSpec, Role};
 use cryptbench_text::{chain, human, shown};
 
 use super::only_read::{check_reads, in_use_notes, only_read_note};
-use super::{MIB, Target, pair};
+use super::{MIB, Target, pair, partitions};
 use crate::RunError;
 use crate::decide::arms::{Arms, makes_a_disk};
 use crate::decide::fit::SMALL;
 use crate::decide::sizes::{containers, file_space, least_scratch, makes_files, uses_range};
+use crate::look::existing::Kind;
 use crate::look::{Facts, InUse, Number, Place, There};
 use crate::request::{Consent, TargetRequest};
 
@@ -28,6 +30,8 @@ pub(crate) struct Targets {
     pub(crate) encrypted: Vec<Target>,
     /// Set if the two targets are a device in use and its underlying device; both are only read.
     pub(crate) in_use: Option<InUse>,
+    /// Bytes of each partition that is made on plain storage, the first for requests.
+    pub(crate) partitions: Vec<u64>,
 }
 
 /// The part of each target that requests access.
@@ -71,6 +75,9 @@ impl Present {
             Arms::Systems(arms) => Some(targets.range(sizes, arms, workloads)?),
             Arms::Volumes(_) => None,
         };
+        if let (Some(range), false) = (&range, targets.plain.is_directory()) {
+            targets.partitions = partitions::lens(arms.systems(), range.size);
+        }
         Ok(Self { targets, range })
     }
 }
@@ -93,6 +100,7 @@ impl Targets {
                 plain: Target::to_read(plain, Some(Extent { offset, len }))?,
                 encrypted: encrypted.iter().map(mapped).collect::<Result<_, _>>()?,
                 in_use: Some(in_use.clone()),
+                partitions: Vec::new(),
             });
         }
         let mut all = encrypted.iter().chain([plain].into_iter().filter(|_| !encrypted.is_empty()));
@@ -106,14 +114,15 @@ impl Targets {
         let admit = |place: &Place| Target::admit(place, run_id, &target.consent, consented);
         let plain = admit(plain)?;
         if target.only_read {
-            return Ok(Self { plain, encrypted: Vec::new(), in_use: None });
+            let (encrypted, partitions) = (Vec::new(), Vec::new());
+            return Ok(Self { plain, encrypted, in_use: None, partitions });
         }
         let encrypted = encrypted.iter().map(admit).collect::<Result<Vec<_>, _>>()?;
         for (number, one) in encrypted.iter().enumerate() {
             pair::check(&plain, one)?;
             encrypted[..number].iter().try_for_each(|before| pair::check_others(before, one))?;
         }
-        let targets = Self { plain, encrypted, in_use: None };
+        let targets = Self { plain, encrypted, in_use: None, partitions: Vec::new() };
         targets.check_consent(&target.consent, consented)?;
         Ok(targets)
     }
@@ -189,7 +198,15 @@ impl Targets {
                 workload.id
             ));
         }
-        let mut made = arms.iter().filter(|arm| makes_a_disk(arm));
+        let on_one = |arm: &&ArmSpec| partitions::is_on_one(arm);
+        let is_disk = target.existing.as_ref().is_some_and(|found| found.kind == Kind::Device);
+        let mut made = arms.iter().filter(|arm| makes_a_disk(arm) && !(is_disk && on_one(arm)));
+        if let Some(arm) = made.clone().find(on_one) {
+            return refuse(format!(
+                "{} needs a partition, and only a disk can have one: specify a disk or a directory",
+                arm.label
+            ));
+        }
         let encrypted = made.clone().find(|arm| arm.role == Role::Encrypted);
         if let Some(arm) = encrypted.or_else(|| made.next()) {
             return refuse(format!(
@@ -259,8 +276,15 @@ impl Targets {
                 "so that a file for each location fits on the same file system".to_owned(),
             );
         }
+        let mut part = size;
+        if !self.plain.is_directory() && arms.iter().any(partitions::is_on_one) {
+            let fitting = (size, reason);
+            (size, reason) = partitions::fit(&self.plain, arms, fitting, least, asked.is_some())?;
+            // Only what the table overwrites is sure to be gone if the run ends early.
+            part = Partitions::before();
+        }
         for target in self.each() {
-            if let Some(Err(why)) = target.existing.as_ref().map(|e| e.suits(size, e.holes)) {
+            if let Some(Err(why)) = target.existing.as_ref().map(|e| e.suits(part, e.holes)) {
                 let problem = chain(&why);
                 return Err(RunError::Target { path: target.path.clone(), problem });
             }
@@ -327,9 +351,19 @@ impl Targets {
                 [] => String::new(),
                 names => format!(", which destroys its contents ({})", names.join(", ")),
             };
+            let (bytes, then) = match &self.partitions[..] {
+                [] => (size, "afterwards they contain random bytes".to_owned()),
+                lens => (
+                    Partitions::space(lens),
+                    format!(
+                        "{} partitions are made there and removed after the run, but their contents stay",
+                        lens.len()
+                    ),
+                ),
+            };
             notes.push(format!(
-                "The first {} of {} ({}) are overwritten{lost}; afterwards they contain random bytes.",
-                human(size),
+                "The first {} of {} ({}) are overwritten{lost}; {then}.",
+                human(bytes),
                 shown(&target.path),
                 target.in_words()
             ));
