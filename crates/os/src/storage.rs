@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
 pub use self::kind::{Bus, Kind, Medium, Signs};
-pub use self::opal::{OpalDrive, SelfEncrypting};
+pub use self::opal::{LUKS2_OPAL, OpalDrive, SelfEncrypting};
 pub use crate::system::storage::*;
 
 /// A mount in this process's namespace.

@@ -112,7 +112,7 @@ fn kill_9_leaves_partitions_that_cleanup_removes() {
 fn a_disk_that_must_not_be_partitioned_is_refused() {
     let (s, dir) = (Sandbox::new(), images());
     let Some(disk) = disk(dir.path()) else { return };
-    refused(&s, &disk, &MOUNTED, 3, &["overwritten only if you specify it again"]);
+    refused(&s, &disk, &MOUNTED, 3, &["overwritten only if you specify the path again"]);
     let named = ["--destroy", disk.device.as_str()];
     let destroy = [&named[..], &MOUNTED].concat();
     {

@@ -7,6 +7,11 @@ const SUPPORTED: u32 = 1;
 const CAN_LOCK: u32 = 2;
 const IS_SET_UP: u32 = 4;
 const IS_LOCKED: u32 = 8;
+const HAS_SHADOW: u32 = 16;
+const SHADOW_IS_DONE: u32 = 32;
+
+/// A LUKS2 volume whose data the drive encrypts, alone or below dm-crypt.
+pub const LUKS2_OPAL: &str = "LUKS2 with OPAL";
 
 /// A drive that can be queried; tests use a model of one.
 pub trait OpalDrive {
@@ -16,6 +21,12 @@ pub trait OpalDrive {
     /// The operating system's error: `ENOTTY` for a drive without Opal or a kernel without support for it, `EACCES` for
     /// a user who is not root.
     fn status(&self) -> io::Result<u32>;
+
+    /// The bytes to whose multiples its locking ranges are aligned (`IOC_OPAL_GET_GEOMETRY`); 0 for any sector.
+    ///
+    /// # Errors
+    /// The same, and `ENOTTY` for an older kernel.
+    fn granularity(&self) -> io::Result<u64>;
 }
 
 /// A self-encrypting drive.
@@ -27,6 +38,10 @@ pub struct SelfEncrypting {
     pub is_locked: bool,
     /// Whether it can be locked at all.
     pub can_lock: bool,
+    /// Whether a program for unlocking replaces its first sectors now.
+    pub is_shadowed: bool,
+    /// The bytes to whose multiples a locking range is aligned, if it has to be.
+    pub granularity: Option<u64>,
 }
 
 impl SelfEncrypting {
@@ -38,6 +53,8 @@ impl SelfEncrypting {
             is_set_up: has(IS_SET_UP),
             is_locked: has(IS_LOCKED),
             can_lock: has(CAN_LOCK),
+            is_shadowed: has(HAS_SHADOW) && !has(SHADOW_IS_DONE),
+            granularity: drive.granularity().ok().filter(|bytes| *bytes > 0),
         })
     }
 }
@@ -49,7 +66,16 @@ impl fmt::Display for SelfEncrypting {
             Self { is_locked: true, .. } => "encrypts itself (OPAL), a part is locked",
             Self { is_set_up: true, .. } => "encrypts itself (OPAL), locking is set up",
             _ => "encrypts itself (OPAL), but locking is not set up: anyone who has the drive can read it",
-        })
+        })?;
+        if self.is_shadowed {
+            f.write_str(", its start shows a program for unlocking")?;
+        }
+        match self.granularity {
+            Some(bytes) if self.can_lock => {
+                write!(f, ", locking ranges are multiples of {} KiB", bytes.div_ceil(1024))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -64,6 +90,8 @@ mod tests {
         is_root: bool,
         is_owned: bool,
         is_locked: bool,
+        has_shadow: bool,
+        granularity: Option<u64>,
     }
 
     impl OpalDrive for Model {
@@ -74,8 +102,17 @@ mod tests {
                 (true, true) => Ok(SUPPORTED
                     | CAN_LOCK
                     | if self.is_owned { IS_SET_UP } else { 0 }
-                    | if self.is_locked { IS_LOCKED } else { 0 }),
+                    | if self.is_locked { IS_LOCKED } else { 0 }
+                    | match (self.has_shadow, self.is_locked) {
+                        (false, _) => 0,
+                        (true, true) => HAS_SHADOW,
+                        (true, false) => HAS_SHADOW | SHADOW_IS_DONE,
+                    }),
             }
+        }
+
+        fn granularity(&self) -> io::Result<u64> {
+            self.granularity.ok_or(io::Error::from_raw_os_error(25))
         }
     }
 
@@ -90,6 +127,17 @@ mod tests {
         assert!(said(&drive).unwrap().ends_with("locking is set up"));
         drive.is_locked = true;
         assert!(said(&drive).unwrap().ends_with("locked"));
+        // `cryptsetup` sets up no program for unlocking; `sedutil-cli --loadpbaimage` does.
+        drive.has_shadow = true;
+        assert!(said(&drive).unwrap().ends_with("its start shows a program for unlocking"));
+        drive.is_locked = false;
+        drive.granularity = Some(0);
+        assert!(said(&drive).unwrap().ends_with("locking is set up"), "any sector");
+        drive.granularity = Some(1 << 20);
+        assert_eq!(
+            said(&drive).unwrap(),
+            "encrypts itself (OPAL), locking is set up, locking ranges are multiples of 1024 KiB"
+        );
         drive.is_root = false;
         assert_eq!(said(&drive), None, "nobody but root may ask");
     }

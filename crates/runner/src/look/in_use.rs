@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cryptbench_catalog::DM_CRYPT;
-use cryptbench_os::storage::{Node, Tree, mount_of, number_in_words};
+use cryptbench_os::storage::{LUKS2_OPAL, Node, Tree, mount_of, number_in_words};
 use cryptbench_os::{Details, FileType, user};
 use cryptbench_record as record;
 use cryptbench_system::SystemError;
@@ -144,7 +144,15 @@ fn below(tree: &Tree, top: &Node, tables: Tables<'_>) -> Result<InUse, String> {
     let (mut bytes, mut first) = (u64::MAX, None);
     loop {
         let name = node.attribute("dm/name").unwrap_or_default();
-        let table = tables(&name).map_err(|e| chain(&e))?;
+        let table = match tables(&name) {
+            Err(SystemError::Program { .. }) if node.encryption() == Some(LUKS2_OPAL) => {
+                return Err(format!(
+                    "the drive itself encrypts {name} (OPAL), so the device below shows the same plaintext: compare a \
+                     directory on it with one on a partition that is not locked: cryptbench run --pair PLAIN OPAL"
+                ));
+            }
+            found => found.map_err(|e| chain(&e))?,
+        };
         if table.has_integrity {
             return Err(format!(
                 "{name} stores authentication tags between its sectors (dm-integrity), so its data is at different \
@@ -252,7 +260,12 @@ mod tests {
         fn find(&self, asked: Option<&Path>) -> Result<InUse, String> {
             let tables = |name: &str| {
                 let found = self.tables.iter().find(|(of, _)| of == name);
-                found.map(|(_, table)| table.clone()).ok_or(SystemError::Stopped)
+                let linear = || SystemError::Program {
+                    program: "dmsetup",
+                    reason: "not a dm-crypt table".to_owned(),
+                };
+                let found = found.map(|(_, table)| table.clone()).ok_or(SystemError::Stopped);
+                if name.starts_with("opal") { Err(linear()) } else { found }
             };
             find(&Tree::rooted(self.root()), asked, &tables).map_err(|e| e.to_string())
         }
@@ -307,6 +320,9 @@ mod tests {
                 symlink(&lower, m.root().join("sys/devices/dm-10/slaves/zda1")).unwrap();
             }),
         ];
+        let mut opal = Machine::new();
+        opal.open("opal", "CRYPT-LUKS2-OPAL-00-opal", 10, &[("zda2", 2)]);
+        all.push(opal.find(None).unwrap_err());
         // A directory of this machine is not stored on the other one.
         let dir = tempfile::tempdir().unwrap();
         let mut m = Machine::new();
@@ -320,6 +336,7 @@ mod tests {
             /dev/mapper: zda2 ends before its payload
             /dev/mapper: interrupted
             /dev/mapper: root is on 2 devices instead of one
+            /dev/mapper: the drive itself encrypts opal (OPAL), so the device below shows the same plaintext: compare a directory on it with one on a partition that is not locked: cryptbench run --pair PLAIN OPAL
             DIR: is not a dm-crypt device and is not on one (open: /dev/mapper/root (LUKS2)); to measure what encryption would cost: cryptbench run DIRECTORY
             DIR/none: No such file or directory (os error 2)
             ");

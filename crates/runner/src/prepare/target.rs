@@ -47,8 +47,8 @@ pub(crate) struct PreparedTarget {
 }
 
 impl PreparedTarget {
-    /// Claims the `range` of `target`, with `partitions` of these lengths, and creates the directories of the run there. `before` are the targets claimed so
-    /// far: plain storage, then encrypted ones.
+    /// Claims the `range` of `target`, with `partitions` of these lengths, and creates the directories of the run
+    /// there. `before` are the targets claimed so far: plain storage, then encrypted ones.
     ///
     /// # Errors
     /// [`RunError::Target`] if it may no longer be used, or if others could replace the files of

@@ -15,8 +15,9 @@ pub(crate) static OPAL: System = System::unsupported(&catalog::OPAL, |machine| {
         );
     }
     because(
-        "taking ownership of a drive erases it, and cryptbench does not erase the disk of a directory",
-        "measure the drive as it is: an Opal drive is as fast with encryption as without; `cryptbench doctor` as root shows whether \
-             the drive supports Opal",
+        "cryptbench does not take ownership of a drive: if it were killed, only a reset by the PSID on the drive's label, which \
+         erases it, would make the drive usable again",
+        "lock a partition with `cryptsetup luksFormat --hw-opal-only` and compare it with another one: cryptbench run --pair \
+         PLAIN OPAL; `cryptbench doctor` as root shows whether the drive supports Opal",
     )
 });

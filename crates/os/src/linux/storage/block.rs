@@ -12,7 +12,7 @@ use cryptbench_catalog::{SYSTEMS, System};
 use rustix::fs::{major, makedev, minor};
 
 use super::mounts;
-use crate::storage::{Mount, Untold};
+use crate::storage::{LUKS2_OPAL, Mount, Untold};
 
 /// Maximum number of levels of stacked devices; more than occur in practice.
 const LEVELS: usize = 16;
@@ -145,7 +145,8 @@ impl Node {
 
 /// The prefixes of cryptsetup(8)'s UUIDs for devices that encrypt. Devices of systems that set no UUID are
 /// identified by the prefix of their name.
-const BY_UUID: [(&str, &str); 7] = [
+const BY_UUID: [(&str, &str); 8] = [
+    ("CRYPT-LUKS2-OPAL-", LUKS2_OPAL),
     ("CRYPT-LUKS2-", "LUKS2"),
     ("CRYPT-LUKS1-", "LUKS1"),
     ("CRYPT-PLAIN-", "plain dm-crypt"),
@@ -454,6 +455,7 @@ mod tests {
         fs::create_dir(node.0.join("dm")).unwrap();
         for (name, uuid, expected) in [
             ("home", "CRYPT-LUKS2-0123456789abcdef-home\n", Some("LUKS2")),
+            ("drive", "CRYPT-LUKS2-OPAL-0123456789abcdef-drive\n", Some(LUKS2_OPAL)),
             ("c", "CRYPT-BITLK-0123-c\n", Some("BitLocker")),
             ("veracrypt1\n", "\n", Some("VeraCrypt")),
             // Of LVM, whose volumes have any name; and of dm-verity, which encrypts nothing.
