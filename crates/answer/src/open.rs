@@ -213,7 +213,8 @@ fn uncounted(view: &View<'_, '_>) -> Option<Open> {
     };
     let name = if filesystem.is_empty() { directory } else { filesystem };
     Some(Open::new(format!(
-        "{name}: a cache below it cannot be recognised, so figures above 100 % may come from it and are not ranked."
+        "{name}: a cache below this location cannot be detected, so figures above 100 % may be cache effects and are not \
+         ranked."
     )))
 }
 

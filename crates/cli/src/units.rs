@@ -75,7 +75,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 pub fn piece(text: &str) -> Result<u64, String> {
     match bytes(text)? {
         n if n.is_multiple_of(4096) => Ok(n),
-        _ => Err("a piece must be a multiple of 4KiB; write, for example, 256KiB".to_owned()),
+        _ => Err("the piece size must be a multiple of 4KiB, for example 256KiB".to_owned()),
     }
 }
 

@@ -50,7 +50,7 @@ fn problem(found: &Metadata, mount: &Metadata, expected: Option<u64>) -> Option<
         return Some("its server presents something other than a regular file".to_owned());
     }
     if found.dev() != mount.dev() {
-        return Some("its server presents a file of another mount".to_owned());
+        return Some("its server presents a file from another mount".to_owned());
     }
     let expected = expected.filter(|expected| *expected != found.len())?;
     Some(format!("its server reports {} bytes instead of {expected}", found.len()))

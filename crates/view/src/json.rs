@@ -132,7 +132,11 @@ fn of_ladder(ladder: &Ladder<'_>, record: &Record) -> Value {
         ladder.over, ladder.workloads
     )];
     if let Some(floor) = &ladder.floor {
-        let what = if ladder.is_floor { "a floor on one core" } else { "one core" };
+        let what = if ladder.is_floor {
+            "the minimum cost (only the cipher, on one core)"
+        } else {
+            "one core"
+        };
         notes.push(format!("{}: {what}, not a system.", floor.name));
     }
     table(&caption("% of plain speed", record), "Choice", &headings, &rows, &notes)

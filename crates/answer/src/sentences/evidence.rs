@@ -35,8 +35,8 @@ fn wrong(arm: &Arm, found: &Evidence) -> Vec<Sentence> {
     let mut say = |words: String| said.push(Sentence::new(u8::MAX, words));
     if is_encrypted(arm) && found.shows_plaintext_in_cache() {
         say(format!(
-            "{label} leaves plaintext in its cache: written data is stored there unencrypted, but no plaintext was \
-             found in what it encrypts. Its speed is that of the cache while a file is open."
+            "{label} leaves plaintext in its cache: written data is stored there unencrypted. No plaintext was found \
+             in its encrypted files. While a file is open, its speed is that of the cache."
         ));
     } else if is_encrypted(arm) && found.shows_plaintext() == Some(true) {
         say(format!(
@@ -97,8 +97,8 @@ fn all_well(arms: &[Arm], found: &[(&Arm, &Evidence)]) -> Option<Sentence> {
     Some(Sentence::new(
         1,
         format!(
-            "No plaintext was found on the disk of {below}{part}, and the data written last could be read back; the \
-             same search finds it in {}.",
+            "No plaintext was found on the disk of {below}{part}, although the same search finds plaintext in {}. \
+             The data written last could be read back.",
             count(proofs, "unencrypted location", "unencrypted locations")
         ),
     ))

@@ -79,7 +79,8 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     let remedy = match pairs {
         u32::MAX => format!("no number of repeats would decide it on this disk ({ran} ran)"),
         n if n > most => format!(
-            "{about}; {ran} ran and a run makes at most {}: this disk is too noisy for so small a difference",
+            "{about}, but {ran} ran and a run is limited to {} repeats: this disk is too noisy to resolve so small a \
+             difference",
             thousands(f64::from(most))
         ),
         _ => format!("{about}; {ran} ran: give the run more time"),

@@ -189,7 +189,10 @@ fn a_cache_that_cannot_be_recognised_is_told_and_not_ranked() {
     for (name, uncounted) in [("fuseblk", None), ("fuse.x", Some(Uncounted::Program))] {
         let (marks, over, open, headline) = open(&made(name, uncounted));
         assert_eq!((marks, over), (vec![Mark::Undecided; 2], 6), "{name}");
-        assert!(open.contains(&format!("{name}: a cache below it cannot be recognised")), "{open}");
+        assert!(
+            open.contains(&format!("{name}: a cache below this location cannot be detected")),
+            "{open}"
+        );
         assert!(headline.contains("on average over 6 of 8 workloads"), "{headline}");
     }
     for (name, uncounted) in [("ext4", None), ("tmpfs", Some(Uncounted::Memory))] {

@@ -202,7 +202,7 @@ fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
     }
     Some(match cryptbench_system::lacks_ntfs() {
         Some((reason, remedy)) => format!(
-            "file systems: NTFS, as in the study, on plain storage and ext4 on the encrypted devices: {reason} \
+            "file systems: NTFS on plain storage, as in the study, but ext4 on the encrypted devices: {reason} \
              ({remedy})"
         ),
         None => {

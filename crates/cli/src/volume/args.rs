@@ -161,8 +161,8 @@ pub struct UnlockArgs {
     pub volume: PathBuf,
     #[command(flatten)]
     pub secret: SecretArgs,
-    /// LUKS: file or device with the detached header; with --system, the whole disk or a copy of its sector 62, so that
-    /// a partition can be opened without its disk
+    /// LUKS: file or device with the detached header. With --system and a partition: its disk or, if that is not
+    /// available, a copy of the disk's sector 62
     #[arg(long, value_name = "FILE")]
     pub header: Option<PathBuf>,
     /// Number of the partition that contains the volume, on a disk or in a disk image

@@ -292,7 +292,7 @@ fn a_serial_driver_costs_what_it_adds_to_each_piece_and_the_others_that_wait() {
     }
     let refused = s.run(&["predict", "--serial=1000"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("a piece must be a multiple of 4KiB"));
+    assert!(text(&refused.stderr).contains("the piece size must be a multiple of 4KiB"));
     let table = text(&s.run(&["predict", "--serial", "--cipher-rate", "1000"]).stdout);
     assert!(table.contains("one request at a time, in pieces of 256 KiB"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");

@@ -445,7 +445,7 @@ fn the_whole_surface_is_read_and_nothing_is_written() {
     }
     for (more, code, words) in [
         (&["--profile", "fsync"][..], 2, "--read-only reads only existing data"),
-        (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: omit it"),
+        (&["--profile", "hdtune-whole", "--system", "bindfs"], 2, "writes: omit this system"),
         (&["--verify"], 2, "cannot be used with"),
         (&["--profile", "hdtune"], 3, "only 24 MiB in total is available"),
     ] {

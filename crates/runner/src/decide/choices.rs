@@ -169,7 +169,10 @@ impl Choices {
             return false;
         };
         let remedy = format!("once that is fixed: cryptbench run --system {}", last.system);
-        let reason = format!("the run does not fit with it: {}", cryptbench_text::chain(why));
+        let reason = format!(
+            "with this system, the run would not fit on the target: {}",
+            cryptbench_text::chain(why)
+        );
         self.leave_out(last.system, reason, remedy);
         // A substitute would need at least as much time.
         for candidate in std::mem::take(&mut self.reserve) {
@@ -257,7 +260,7 @@ mod tests {
         assert_eq!(set, "default/floor");
         let names: Vec<_> = left.iter().map(|left| left.system.as_str()).collect();
         assert_eq!(names, ["dm-crypt", "gocryptfs", "builtin-mounted"]);
-        insta::assert_snapshot!(left[0].reason, @"the run does not fit with it: too little room");
+        insta::assert_snapshot!(left[0].reason, @"with this system, the run would not fit on the target: too little room");
     }
 
     #[test]

@@ -97,12 +97,12 @@ impl Claimed<'_> {
         let enough_s = enough_s(takes.iter().flatten().map(|t| t.all_s(rounds)).sum());
         let option = budget_option(enough_s);
         recorder.tell(format!(
-            "Left out, because there is no time to open them often enough: {}. {option} is enough.",
+            "Left out, because the budget is too short for enough openings: {}. To include them, use {option}.",
             names.join(", ")
         ));
         let left_out = |(arm, _): (&UnlockArm, &bool)| LeftOut {
             system: arm.label.clone(),
-            reason: format!("there was no time to open it often enough; {option} is enough"),
+            reason: format!("the budget is too short for enough openings; {option} is enough"),
             remedy: format!("allow more time: cryptbench run --profile mount {option}"),
             enough_s: Some(enough_s),
         };

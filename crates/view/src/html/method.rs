@@ -54,8 +54,8 @@ pub(super) fn section(view: &View<'_>) -> Section {
             }
             h3 { "Stopping" }
             p {
-                "A workload stopped when every interval was at most "
-                (fraction(plan.target_half_width)) " wide to each side" (found(plan)) ", after at least "
+                "A workload stopped when the half-width of every interval was at most "
+                (fraction(plan.target_half_width)) (found(plan)) ", after at least "
                 (plan.min_pairs) " and at most " (plan.max_pairs) " repeats, or when the time was up; never \
                  because of a p-value."
             }

@@ -42,7 +42,7 @@ pub(crate) fn of_runs(reports: &[Report<'_>]) -> Option<Drawing> {
         })
         .collect();
     let series = reports.iter().map(|report| (report.record.plan.profile.clone(), false));
-    let title = "Share of plain speed, % on average over the workloads of each run".to_owned();
+    let title = "% of plain speed, averaged over the workloads of each run".to_owned();
     let chart = Overview { title, series: series.collect(), rows };
     (!chart.rows.is_empty()).then(|| chart.draw())
 }

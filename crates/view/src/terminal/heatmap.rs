@@ -17,8 +17,8 @@ pub(super) fn draw(heatmap: &Heatmap<'_>, width: usize) -> String {
 
 fn of_arm(arm: &ArmMaps<'_>, width: usize) -> String {
     let title = format!(
-        "{}: difference in speed in percent of plain speed (negative is slower), by file size (rows) and record size \
-         (columns):",
+        "{}: speed difference as a percentage of plain speed (negative is slower), by file size (rows) and record \
+         size (columns):",
         clean(&arm.arm.label)
     );
     let blocks: Vec<String> = arm.maps.iter().map(|map| block(map, width)).collect();

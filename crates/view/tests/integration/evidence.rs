@@ -80,7 +80,7 @@ fn without_evidence_there_is_no_section() {
 fn all_is_well_and_it_is_said() {
     let record = record();
     insta::assert_snapshot!(section(&record));
-    insta::assert_snapshot!(said(&record), @"No plaintext was found on the disk of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.");
+    insta::assert_snapshot!(said(&record), @"No plaintext was found on the disk of 2 choices, as far as it was searched, although the same search finds plaintext in 2 unencrypted locations. The data written last could be read back.");
     assert!(text(&record).lines().all(|line| line.chars().count() <= 80));
     let page = html::page(&Labelled::of(&record).report());
     assert!(page.contains("Data stored on the disk") && page.contains("7.95"));
@@ -148,7 +148,7 @@ fn plaintext_in_a_cache_is_called_that() {
     let scan = record.evidence.last_mut().unwrap().scan.as_mut().unwrap();
     (scan.markers, scan.markers_beside) = (3, 3);
     insta::assert_snapshot!(said(&record) + "\n" + &last(&record), @"
-        AES-256 alone, 4096 B leaves plaintext in its cache: written data is stored there unencrypted, but no plaintext was found in what it encrypts. Its speed is that of the cache while a file is open.
+        AES-256 alone, 4096 B leaves plaintext in its cache: written data is stored there unencrypted. No plaintext was found in its encrypted files. While a file is open, its speed is that of the cache.
         AES-256 alone, 4096 B       8.0 MiB    IN CACHE              7.95
             shows everything in its cache, which is not encrypted
         ");
@@ -180,7 +180,7 @@ fn what_did_not_come_back_and_what_was_not_seen_are_told() {
         AES-256 alone, 4096 B     only 3.0 MiB of 8.0 MiB        none              7.95
 
         AES-256 alone, 4096 B could not be checked after the trials: it was gone.
-        No plaintext was found on the disk of 1 of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
+        No plaintext was found on the disk of 1 of 2 choices, as far as it was searched, although the same search finds plaintext in 2 unencrypted locations. The data written last could be read back.
         Data stored on the disk     read back   plaintext         bits/byte
         ───────────────────────────────────────────────────────────────────
         plain, repeated               8.0 MiB        seen   4.12, 100 % low
@@ -212,7 +212,7 @@ fn what_was_not_looked_at_is_not_counted() {
     let one = said(&record) + "\n" + &last(&record);
     record.evidence.pop();
     insta::assert_snapshot!(one + "\n\n" + &last(&record), @"
-        No plaintext was found on the disk of 1 of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
+        No plaintext was found on the disk of 1 of 2 choices, as far as it was searched, although the same search finds plaintext in 2 unencrypted locations. The data written last could be read back.
         Data stored on the disk   read back      plaintext         bits/byte
         ────────────────────────────────────────────────────────────────────
         plain, repeated             8.0 MiB           seen   4.12, 100 % low
@@ -253,7 +253,7 @@ fn what_is_less_random_than_ciphertext_holds_the_sentence_back() {
         AES-256 alone, 512 B        8.0 MiB        none                 7.95
         AES-256 alone, 4096 B       8.0 MiB        none   7.95, 50 % TOO LOW
 
-        No plaintext was found on the disk of 2 choices, as far as it was searched, and the data written last could be read back; the same search finds it in 2 unencrypted locations.
+        No plaintext was found on the disk of 2 choices, as far as it was searched, although the same search finds plaintext in 2 unencrypted locations. The data written last could be read back.
         AES-256 alone, 4096 B       8.0 MiB        none    7.95, 50 % low
         It is not informative for 1 choice, because the system's own file systems and
           logs are mixed with the ciphertext.

@@ -76,11 +76,11 @@ pub(super) fn only_read_note(target: &Target) -> String {
 pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(), RunError> {
     let refuse = |what: &str| {
         Err(RunError::Usage(format!(
-            "devices in use, and devices measured with --read-only, are only read, but {what}: omit it"
+            "devices in use and devices measured with --read-only are only read, but {what}"
         )))
     };
     let Arms::Systems(arms) = arms else {
-        return refuse("the volumes to open must be created first");
+        return refuse("the volumes to open must be created first: choose another profile");
     };
     let reads_there = |arm: &ArmSpec| match arm.system {
         name if [PLAIN.name, PAIRED.name].contains(&name) => true,
@@ -88,10 +88,12 @@ pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(),
         name => find(name).is_ok_and(|s| !s.makes_a_disk() && s.attachment() == Attachment::Inline),
     };
     if let Some(arm) = arms.iter().find(|arm| !reads_there(arm)) {
-        return refuse(&format!("{} writes", arm.label));
+        return refuse(&format!("{} writes: omit this system", arm.label));
     }
     match workloads.iter().find(|workload| !reads(&workload.work)) {
-        Some(workload) => refuse(&format!("workload {:?} does more than read", workload.id)),
+        Some(workload) => {
+            refuse(&format!("workload {:?} does more than read: omit this workload", workload.id))
+        }
         None => Ok(()),
     }
 }

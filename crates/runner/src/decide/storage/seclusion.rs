@@ -51,8 +51,8 @@ pub(crate) fn replaced(target: &Target, why: &str) -> RunError {
     refused(
         target,
         format!(
-            "other users can rename files in {} and could replace those that this run creates with their own \
-             ({why}); choose a directory in which only you can do that",
+            "other users can rename files in {}, so they could substitute their own files for this run's \
+             ({why}); choose a directory in which only you can rename files",
             shown(way)
         ),
     )

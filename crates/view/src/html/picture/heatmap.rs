@@ -13,8 +13,8 @@ pub(super) fn picture(view: &View<'_>) -> Option<Picture> {
     Some(Picture {
         heading: "Difference from plain by file and record size".to_owned(),
         about: html! {
-            "Difference in speed in percent of plain speed, so negative is slower; rows are file sizes, columns \
-             record sizes. In the tables, ▼ and ▲ mark verdicts and c marks results served from a cache. "
+            "Speed difference as a percentage of plain speed; negative values are slower. Rows are file sizes, columns \
+             are record sizes. In the tables, ▼ and ▲ mark verdicts and c marks results served from a cache. "
             (legend())
         },
         left_out: found.left_out,

@@ -139,7 +139,7 @@ fn legend(ladder: &Ladder<'_>, record: &Record, width: usize) -> String {
     text += &format!(". Average: geometric mean of {of} workloads.");
     if let Some(floor) = &ladder.floor {
         let what = if ladder.is_floor {
-            "a floor on one core, not a system"
+            "the minimum cost (only the cipher, on one core), not a system"
         } else {
             "one core, not a system"
         };
