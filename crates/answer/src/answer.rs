@@ -46,7 +46,7 @@ impl Open {
         Self { text, command: None }
     }
 
-    /// Text and command in one line; the command is to be typed in the directory `here`.
+    /// Text and command in one line; the user types the command in the directory `here`.
     pub fn line(&self, here: Option<&Path>) -> String {
         self.line_of(here, None)
     }
@@ -100,13 +100,13 @@ impl View<'_, '_> {
         self.lookup.record.target.paired.as_ref()?.in_use.as_ref()
     }
 
-    /// The recommended choice: the first of the ranking that is not to be avoided.
+    /// The recommended choice: the first choice in the ranking that is not to be avoided.
     pub(crate) fn taken(&self) -> Option<&Arm> {
         let is_taken = |arm: &&Arm| !avoid::is_avoided(self, arm);
         self.cast.ranked().map(|row| row.arm).find(is_taken)
     }
 
-    /// The measured storage: the name of the disk, or of the model used instead of one.
+    /// The measured storage: the name of the disk, or of the model that is used instead of a disk.
     pub(crate) fn place(&self) -> String {
         let target = &self.lookup.record.target;
         match (&target.emulated, &target.device) {

@@ -1,5 +1,5 @@
-//! The load at which all CPUs are busy, with and without encryption, which matters for servers. Also whether a CPU
-//! instead of the disk limited plain storage.
+//! The load at which all CPUs are busy, with and without encryption, which matters for servers. Also whether plain
+//! storage was limited by a CPU instead of by the disk.
 
 use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::plain_arm;
@@ -20,7 +20,7 @@ const LARGE: u64 = 64 << 10;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// The sentence, if the profile requests it and the data allows it.
+/// The sentence about that load, if the profile requests it and the data is sufficient.
 pub(crate) fn said(view: &View<'_, '_>) -> Option<String> {
     let record = view.lookup.record;
     if record.plan.form() != Presentation::Server {

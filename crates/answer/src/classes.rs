@@ -35,8 +35,8 @@ const BESIDE: [Told; 5] =
     [Told::NoLoss, Told::Undecided, Told::Cached, Told::Compressed, Told::Unmeasured];
 
 impl Told {
-    /// `percentages`: whether decided figures of this size are printed as percentages. They are if at least one of
-    /// them is a loss.
+    /// `percentages`: whether decided figures of this size are printed as percentages. They are printed if at least one
+    /// of the figures is a loss.
     fn of(mark: Mark, percentages: bool) -> Self {
         match mark {
             Mark::Slower | Mark::Faster | Mark::Same if percentages => Self::Percent,
@@ -76,7 +76,7 @@ struct Outcome {
     told: Vec<Told>,
     /// The percentages of plain speed, if there are any.
     percent: Option<String>,
-    /// The only workload, if there is exactly one with a single figure.
+    /// The only workload, if there is exactly one and it has a single figure.
     only: Option<String>,
 }
 
@@ -125,8 +125,8 @@ impl Outcome {
         self.told.first().copied().filter(|first| self.count(*first) == self.told.len())
     }
 
-    /// What the percentages refer to, and the operation. `leads`: whether this starts the sentence instead of
-    /// following its subject.
+    /// The figures that the percentages refer to, and their operation. `leads`: whether this starts the sentence
+    /// instead of following its subject.
     fn subject(&self, leads: bool) -> (String, &'static str) {
         let (n, all) = (self.count(Told::Percent), self.told.len());
         let whole = if leads { &self.what } else { &self.short };

@@ -10,7 +10,7 @@ use cryptbench_text::{quoted, quoted_path};
 /// Maximum suggested budget in seconds, unless [`NOT_TOO_LONG`] allows more.
 const LONGEST_S: f64 = 3600.0;
 
-/// A budget of up to this many times the run's duration is acceptable.
+/// A budget of up to this multiple of the run's duration is acceptable.
 const NOT_TOO_LONG: f64 = 3.0;
 
 /// Share of a budget that is left for trials on a slow disk.
@@ -22,8 +22,8 @@ const MOST_SYSTEMS: usize = 4;
 /// Placeholder for the run's directory, which a record does not contain.
 const RUN_DIRECTORY: &str = "RUN_DIRECTORY";
 
-/// The options of `cryptbench run` for the number of repeats needed: a longer budget, or more trials if their number
-/// is fixed. `None` if an hour is not enough, or nothing is needed.
+/// The options of `cryptbench run` for the number of repeats needed: a longer budget, or more trials if their number is
+/// fixed. `None` if an hour is not enough, or if no further repeats are needed.
 pub(crate) fn options(record: &Record, needs: &[Need]) -> Option<String> {
     let most = needs.iter().copied().max_by(|a, b| a.factor().total_cmp(&b.factor()))?;
     let plan = &record.plan;
@@ -61,7 +61,7 @@ pub fn budget_for_all(record: &Record) -> Option<String> {
 pub struct Command {
     /// The words before the directory.
     before: String,
-    /// The measured directory; it is omitted if the user is in it.
+    /// The measured directory; omitted if it is the user's current directory.
     directory: Option<PathBuf>,
     /// The words behind it.
     after: String,
@@ -95,8 +95,8 @@ impl Command {
     }
 }
 
-/// The `cryptbench run` command that repeats this run, with the given arms or, if none are given, with all; `None` if
-/// a command cannot express it, or would overwrite something.
+/// The `cryptbench run` command that repeats this run, with the given arms or, if no arms are given, with all arms;
+/// `None` if a command cannot express it, or would overwrite something.
 pub(crate) fn command(record: &Record, arms: &[&Arm], options: &str) -> Option<Command> {
     let target = &record.target;
     // A run on a device in use measures only that device.

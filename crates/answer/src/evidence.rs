@@ -142,8 +142,7 @@ fn shown(reveals: &Reveals) -> Vec<String> {
     .collect()
 }
 
-/// How the storage was closed before the search, and how much was searched, in sentences: the basis
-/// of the table.
+/// How the storage was closed before the search, and how much of it was searched, in sentences: the basis of the table.
 pub fn method(record: &Record) -> Vec<String> {
     let evidence = &record.evidence;
     let ways: Vec<&str> = [

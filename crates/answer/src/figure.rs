@@ -88,7 +88,7 @@ pub struct Row {
 /// A share of plain speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Value {
-    /// The share of plain speed, if it is known.
+    /// The share of plain speed, if the share is known.
     pub kept: Option<Mean>,
     /// Its verdict.
     pub mark: Mark,
@@ -103,7 +103,7 @@ pub enum Mark {
     Faster,
     /// Equivalent within the margin.
     Same,
-    /// No loss found, and the interval is narrow compared with the noise of plain storage.
+    /// No loss found, and the interval is narrow compared with plain storage's noise.
     NoLoss,
     /// The interval is too wide, or suggests a difference that is not proven.
     Undecided,
@@ -162,7 +162,7 @@ pub struct Ladder<'a> {
     pub rungs: Vec<Rung<'a>>,
     /// The engine in this process; it is not ranked.
     pub floor: Option<Rung<'a>>,
-    /// Whether no system was faster than it.
+    /// Whether no system was faster than the engine.
     pub is_floor: bool,
     /// Workloads that the mean covers.
     pub over: usize,
@@ -197,9 +197,9 @@ pub struct Rung<'a> {
 pub enum Unranked {
     /// It was served from a cache.
     Cached,
-    /// It failed a check of its data.
+    /// A check of its data failed.
     Failed,
-    /// Fewer than half of its workloads are decided, or shared with the other choices.
+    /// Fewer than half of its workloads are decided, or were also measured for the other choices.
     Undecided,
 }
 
@@ -272,7 +272,7 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
         true => by_kind(view, arms, &workloads),
         false => by_workload(view, arms, &workloads),
     };
-    // A kind combines workloads of different speeds, so a row has no plain speed.
+    // A kind of work combines workloads with different speeds, so its row has no plain speed.
     let plain = (!is_by_kind).then(|| plain_speed(view, &workloads)).flatten();
     let members: Vec<Vec<&Workload>> = match is_by_kind {
         true => sizes(&workloads).into_iter().map(|(_, members)| members).collect(),
@@ -394,8 +394,8 @@ pub(crate) fn value(view: &View<'_, '_>, workload: &Workload, arm: &Arm) -> Valu
     }
 }
 
-/// The combined result of an arm over several workloads. There is no mean if one of them was served from a cache, or
-/// if fewer than half have figures.
+/// The combined result of an arm over several workloads. There is no mean if one of the workloads was served from a
+/// cache, or if fewer than half of the workloads have figures.
 pub(crate) fn of_kind(view: &View<'_, '_>, arm: &Arm, members: &[&Workload]) -> Value {
     let values: Vec<Value> = members.iter().map(|w| value(view, w, arm)).collect();
     let has = |mark: Mark| values.iter().any(|v| v.mark == mark);

@@ -107,7 +107,7 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
         .collect()
 }
 
-/// Several installable systems, the fastest first.
+/// Several installable systems, with the fastest first.
 struct Ranks<'r, 'a> {
     first: &'r Ranked<'a>,
     /// The systems without a proven difference from the first.
@@ -119,7 +119,7 @@ struct Ranks<'r, 'a> {
 impl<'r, 'a> Ranks<'r, 'a> {
     fn of(view: &View<'a, '_>, first: &'r Ranked<'a>, rest: &[&'r Ranked<'a>]) -> Self {
         let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
-        // The first of their rank may be a system to avoid, which cannot represent them.
+        // The first system of their rank may be a system to avoid, which cannot represent the others.
         let ties = |row: &&&Ranked<'_>| {
             row.place == first.place && level(view.lookup, row.arm, first.arm, over)
         };
@@ -132,7 +132,7 @@ impl<'r, 'a> Ranks<'r, 'a> {
     fn sentence(&self, view: &View<'_, '_>) -> String {
         let Self { first, ref tied, next, all } = *self;
         let percent = |row: &Ranked<'_>| percent_digits(100.0 * row.all.ratio);
-        // If several share a rank, the slowest of them has the smallest lead.
+        // If several systems share a rank, the slowest of these systems has the smallest lead.
         let slowest = tied.iter().fold(first.all.ratio, |least, row| least.min(row.all.ratio));
         let about = if tied.is_empty() { "about" } else { "at least about" };
         let lead = match next {
@@ -167,7 +167,7 @@ impl<'r, 'a> Ranks<'r, 'a> {
     }
 }
 
-/// ` on average`, and the number of workloads if those are not all.
+/// ` on average`, and the number of workloads, unless these are all workloads.
 fn on_average(view: &View<'_, '_>) -> String {
     let over = view.cast.ranking.as_ref().map_or(0, |ranking| ranking.over.len());
     format!(" on average{}", of_workloads(over, view.lookup.workloads().len()))

@@ -64,7 +64,7 @@ pub(crate) fn remedies(view: &View<'_, '_>) -> Vec<String> {
     found
 }
 
-/// The rate limits of the disk, and the consequences.
+/// The rate limits of the disk, and their consequences.
 pub(crate) fn held(view: &View<'_, '_>) -> Vec<String> {
     let hides = |limit| match limit {
         Limit::Requests(per_s) => (format!("{} requests", thousands(per_s.round())), "small"),
@@ -142,7 +142,8 @@ const FAST: [(&str, &str, &str, &str); 4] = [
     ("camellia", "avx2", "the CPU's AVX2", "camellia_aesni_avx2"),
 ];
 
-/// Whether ZFS encrypts it, with separate code in the kernel: of a user's locations, only ZFS reports its code.
+/// Whether an arm is encrypted by ZFS, which has its own cipher code in the kernel. Among users' locations, only those
+/// on ZFS report their code.
 fn is_zfs(arm: &Arm) -> bool {
     arm.system == ZFS.name || arm.system == PAIRED.name && arm.kernel_tier.is_some()
 }
@@ -159,7 +160,7 @@ pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
     let of = |arm: &'a Arm| {
         arm.kernels().find_map(|driver| {
             let (_, _, what, module) = FAST.into_iter().find(|(cipher, feature, ..)| {
-                // The last is the generic code of ZFS, without the instructions.
+                // The last entry is ZFS's generic code, which does not use the instructions.
                 let portable = ["generic", "fixed-time", "x86_64 (ICP)"];
                 has(feature) && portable.iter().any(|p| driver.contains(&format!("{cipher}-{p}")))
             })?;

@@ -19,7 +19,7 @@ pub fn family(arm: &Arm) -> Family {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     by_id: BTreeMap<String, String>,
-    /// Labels that occur in texts of the record, each with its name; the longest label first.
+    /// Labels that occur in texts in the record, each with its name; the longest label first.
     by_label: Vec<(String, String)>,
 }
 
@@ -44,7 +44,7 @@ impl Names {
         self.by_label.iter().find(|(_, known)| known == name).map(|(label, _)| label.as_str())
     }
 
-    /// A text of the record, such as a note, with names in place of labels.
+    /// A text from the record, such as a note, with names in place of labels.
     pub fn reworded(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -101,7 +101,7 @@ impl Gathered {
         all.called()
     }
 
-    /// Adds the workloads and arms of a plan that are not known yet.
+    /// Adds those workloads and arms of a plan that are not known yet.
     pub fn add(&mut self, plan: &Plan) {
         for workload in &plan.workloads {
             if !self.seen.contains(&workload.id) {
@@ -185,7 +185,7 @@ fn arms(all: &[Arm]) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The name of an arm that is the only one of its kind.
+/// The name of an arm that is the only arm of its kind.
 fn base(arm: &Arm) -> String {
     match arm.role {
         ArmRole::Plain => return "plain".to_owned(),
@@ -216,7 +216,7 @@ pub fn of_system(name: &str) -> String {
     catalog::find(name).map_or_else(|| name.to_owned(), catalog::System::usual_title)
 }
 
-/// The base name with all properties in which the arms of this name differ: cipher, sector size and settings.
+/// The base name with all properties that differ between the arms of this name: cipher, sector size and settings.
 fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
     let differs = |of: &dyn Fn(&Arm) -> Option<String>| {
         let values: BTreeSet<Option<String>> = alike.iter().map(|a| of(a)).collect();
@@ -253,8 +253,8 @@ fn shows_names(plan: &Plan) -> bool {
         && plan.workloads.len() <= MOST
 }
 
-/// The record with the catalogue's names as labels, also in its notes. Stored labels stay unchanged, so that records agree
-/// with older ones.
+/// The record with the catalogue's names as labels, also in its notes. Stored labels stay unchanged, so that they
+/// remain comparable with those in older records.
 pub fn relabelled(record: &Record) -> (Record, Names) {
     let mut shown = in_todays_words(record).into_owned();
     let names = Names::of(&shown.plan);

@@ -44,7 +44,7 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
 }
 
 /// The results that an hour would decide, with the command, and the disturbances of this run. They are separate
-/// entries, so that one can be shown if there is no room for both.
+/// entries, so that one entry can be shown if there is no room for both.
 fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
     let disturbed = disturbed(view);
     let (text, also) = match undecided.within.is_empty() {
@@ -128,13 +128,13 @@ fn left_out(view: &View<'_, '_>) -> Vec<Open> {
         let reason = out.reason.split(" (").next().unwrap_or(&out.reason);
         Open::new(format!("{}, not measured: {reason}.", of_system(&out.system)))
     };
-    // Systems that a longer run would measure come before those for which this machine lacks something.
+    // Systems that a longer run would measure come before systems for which this machine lacks a component.
     let (late, lacking): (Vec<_>, Vec<_>) =
         view.lookup.record.plan.left_out.iter().partition(|out| out.enough_s.is_some());
     late.into_iter().chain(lacking).take(MOST_NAMED).map(one).collect()
 }
 
-/// The workloads that did not fit into the budget, and the budget that would suffice.
+/// The workloads that did not fit into the budget, and the budget that would suffice for them.
 fn without_time(view: &View<'_, '_>) -> Option<Open> {
     let record = view.lookup.record;
     let option = budget_for_all(record)?;
@@ -262,12 +262,12 @@ fn too_few(view: &View<'_, '_>) -> Option<Open> {
 /// The undecided results.
 #[derive(Default)]
 struct Undecided<'a> {
-    /// The results that an hour decides, in sentences, and the required time.
+    /// The results that an additional hour would decide, in sentences, and the required time.
     within: Vec<String>,
     needs: Vec<Need>,
     /// The systems concerned, if not all.
     arms: Vec<&'a Arm>,
-    /// The results that an hour does not decide.
+    /// The results that an additional hour would not decide.
     beyond: Vec<String>,
 }
 
@@ -342,7 +342,7 @@ fn repeats_ran(ran: u32) -> String {
 /// The first two systems of a ranking, if no difference was found between them.
 fn tie<'a>(view: &View<'a, '_>) -> Option<(String, Need, Vec<&'a Arm>)> {
     let ranking = view.cast.ranking.as_ref()?;
-    // Whether a system to avoid is equally fast does not matter.
+    // It does not matter whether a system to avoid is equally fast.
     let mut usable = view.cast.ranked().filter(|row| !is_avoided(view, row.arm));
     let (first, second) = (usable.next()?, usable.next()?);
     let is_level = level(view.lookup, second.arm, first.arm, &ranking.over);

@@ -66,7 +66,7 @@ pub(crate) fn answer<'a>(lookup: &Lookup<'a>) -> Answer<'a> {
     }
 }
 
-/// The volumes that did not fit into the budget, and a budget that would suffice.
+/// The volumes that did not fit into the budget, and a budget that would suffice for them.
 fn without_time(lookup: &Lookup<'_>) -> Option<Open> {
     let late = lookup.record.plan.left_out.iter().filter(|out| out.enough_s.is_some());
     let names: Vec<&str> = late.clone().map(|out| &*out.system).collect();

@@ -11,8 +11,8 @@ use crate::answer::View;
 use crate::headline::of_workloads;
 use crate::quantity::percent_digits;
 
-/// `The path of gocryptfs costs more than its cipher: ...`; `None` if neither is proven to cost more, over the
-/// workloads in which both were measured.
+/// `The path of gocryptfs costs more than its cipher: ...`; `None` if neither is proven to cost more over the workloads
+/// in which both were measured.
 pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let lookup = view.lookup;
     let layer = null_layer(lookup, arm)?;
@@ -21,7 +21,7 @@ pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
         .iter()
         .filter(|w| judged(lookup, w, arm) && judged(lookup, w, layer))
         .collect();
-    // A mean over few of the workloads, or over undecided figures, is not representative.
+    // A mean over only a few workloads, or over undecided figures, is not representative.
     let is_told = |arm: &Arm| is_mostly_decided(lookup, arm);
     if !is_most(&over, lookup) || !is_told(arm) || !is_told(layer) {
         return None;

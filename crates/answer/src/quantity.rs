@@ -49,8 +49,8 @@ pub fn kept_percent(e: &Estimate) -> String {
     format!("{ratio} % [{low}, {high}]")
 }
 
-/// A ratio in percent and the larger distance to the ends of its interval, such as `51` and `±3`, each rounded so
-/// that they agree with [`kept`].
+/// A ratio in percent and the larger distance to the ends of its interval, such as `51` and `±3`, rounded to the same
+/// precision as in [`kept`].
 pub fn kept_spread(ratio: f64, low: f64, high: f64, fine_below: f64) -> (String, String) {
     let values = [ratio, low, high].map(|v| v * 100.0);
     let decimals = decimals(values, fine_below);
@@ -74,8 +74,8 @@ pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
 /// Percentage below which [`kept`] shows a decimal.
 pub const FINE_BELOW: f64 = 9.95;
 
-/// Ratio, low and high in percent with the same number of decimals. There are none unless all three would then look
-/// the same, which would hide the interval, or whole percents are too coarse.
+/// Ratio, low and high in percent with the same number of decimals. Decimals are used only if the three would otherwise
+/// look the same, which would hide the interval, or if whole percentages are too coarse.
 fn kept_numbers(e: &Estimate) -> [String; 3] {
     let values = [e.ratio, e.low, e.high].map(|v| v * 100.0);
     let decimals = decimals(values, FINE_BELOW);
@@ -179,7 +179,7 @@ fn with_unit(written: String, value: f64, unit: &str) -> String {
     if value.is_finite() { format!("{written} {unit}") } else { written }
 }
 
-/// About three significant digits, but at least the integer part: `1,234`, `56.7`, `5.31`.
+/// About three significant digits, but at least the whole integer part: `1,234`, `56.7`, `5.31`.
 pub fn digits(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {

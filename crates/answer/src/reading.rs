@@ -15,9 +15,9 @@ pub struct Reading {
     /// Speed as a multiple of plain's: the paired estimate or, if a cache or too few pairs rule that out, the
     /// ratio of the medians. `None` for plain itself.
     pub ratio: Option<f64>,
-    /// The interval of that multiple, if it is a paired estimate.
+    /// The interval of that multiple, if the multiple is a paired estimate.
     pub interval: Option<(f64, f64)>,
-    /// The verdict's mark; `None` for plain storage, unless it was served from a cache.
+    /// The verdict's mark; `None` for plain storage, unless plain storage was served from a cache.
     pub mark: Option<Sign>,
 }
 

@@ -70,7 +70,7 @@ pub fn remarks(record: &Record) -> Vec<String> {
     remarks
 }
 
-/// How requests reached this program's own mount, and the cost compared with the other transports
+/// How requests reached this program's own mount, and the cost of this transport compared with the others
 /// (docs/benchmarks-internals.md). No remark is needed if the arms of the run used different transports.
 fn transport(record: &Record) -> Option<String> {
     let own = |arm: &&Arm| arm.system == BUILTIN_MOUNTED.name && arm.role == ArmRole::Encrypted;
@@ -100,7 +100,7 @@ fn transport(record: &Record) -> Option<String> {
 fn memory(record: &Record) -> Option<String> {
     let cost = record.why.as_ref()?.memory?;
     let seconds = cost.taken_back()?;
-    // If the host must first find free memory, allocations are slow as well.
+    // If the host must reclaim memory before it can allocate any, allocations are slow as well.
     record.machine.is_of_a_hypervisor().then_some(())?;
     let reads = record.plan.workloads.iter().any(|w| w.operation != Operation::Write);
     // Only writes show that an arm is above a page cache; arms that encrypt file by file always have one.

@@ -9,7 +9,8 @@ use crate::explanation::additions;
 use crate::names::{Names, relabelled};
 use crate::sentences::sentences;
 
-/// A record with the catalogue's names as labels. Stored labels stay unchanged, so that records agree with older ones.
+/// A record with the catalogue's names as labels. Stored labels stay unchanged, so that they remain comparable with
+/// those in older records.
 pub struct Labelled<'r> {
     stored: &'r Record,
     shown: Record,
@@ -37,7 +38,7 @@ impl<'r> Labelled<'r> {
 
 /// A record, its cells, and the statements about them; every output format shows these.
 pub struct Report<'r> {
-    /// The record as it is stored, for programs.
+    /// The record as stored, for programs.
     pub stored: &'r Record,
     /// The record as users see it.
     pub record: &'r Record,
@@ -54,7 +55,7 @@ pub struct Report<'r> {
 }
 
 impl Report<'_> {
-    /// The record with its results, as it is stored.
+    /// The record as stored, with its results.
     pub fn document(&self) -> Record {
         Record { results: Some(self.results()), ..self.stored.clone() }
     }

@@ -1,4 +1,4 @@
-//! The published studies' conclusions, tested on a record, as text.
+//! The conclusions of published studies, tested on a record, as text.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_studies::here::{Part, Tested, Told, conclusions};

@@ -30,7 +30,7 @@ cryptbench_catalog::named! {
         Ciphers = "cipher code",
         /// The operating system.
         System = "system",
-        /// The disk, or the model used instead of one.
+        /// The disk, or the model that is used instead of a disk.
         Disk = "disk",
         /// The location of the files.
         FileSystem = "file system",
@@ -81,7 +81,7 @@ pub fn meta(record: &Record) -> String {
     let disk = match (&target.emulated, &target.device) {
         (Some(emulated), _) => format!("EMULATED {}", emulated.model),
         (None, Some(device)) => {
-            // A device that is measured read-only and in use has no file system here.
+            // For a device that is measured read-only while in use, no file system is shown here.
             let size = decimal_bytes(device.size_bytes);
             let kind = target.device_kind.as_ref().and_then(KindOfDevice::known);
             let kind = kind.map_or("", DeviceKind::in_words);
@@ -154,7 +154,7 @@ fn system(record: &Record) -> String {
     format!("{}, {}{virtualisation}", m.os, m.kernel)
 }
 
-/// The disk, or the model that replaced one.
+/// The disk, or the model that replaced a disk.
 fn storage(record: &Record) -> String {
     let Some(e) = &record.target.emulated else {
         let target = &record.target;

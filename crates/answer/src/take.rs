@@ -61,8 +61,8 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
         .filter_map(|(wanted, purpose)| {
             let rows: Vec<_> = usable.iter().filter(|row| family(row.arm) == *wanted).collect();
             let (first, rest) = rows.split_first()?;
-            // All systems on a rank are tied with its first, which may belong to another family, or be a system to
-            // avoid.
+            // All systems on a rank are tied with the first system on it, which may belong to another family or be a
+            // system to avoid.
             let tied: Vec<&str> = rest
                 .iter()
                 .filter(|row| row.place == first.place)
@@ -98,7 +98,7 @@ fn apart(values: [f64; 3]) -> [String; 3] {
     }
 }
 
-/// Other programs that can open the volumes that cryptbench's own mount serves.
+/// Other programs that can open the volumes served by cryptbench's own mount.
 fn opens_in(arm: &Arm) -> Option<&'static str> {
     if ![BUILTIN_MOUNTED.name, BUILTIN_RAW.name].contains(&arm.system.as_str()) {
         return None;
@@ -109,7 +109,7 @@ fn opens_in(arm: &Arm) -> Option<&'static str> {
     })
 }
 
-/// A single system: what to expect of it. `None` if a figure that might show a loss is missing or undecided.
+/// A single system, and what to expect of it. `None` if a figure that might show a loss is missing or undecided.
 fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let name = view.names.arm(arm);
     let slower: Vec<(&Workload, Mean)> = view
@@ -156,7 +156,8 @@ fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     })
 }
 
-/// The faster of two sector sizes with one cipher: in which workloads it is faster, and that it is never slower.
+/// The faster of two sector sizes with one cipher: the workloads in which this size is faster, and the fact that it is
+/// never slower.
 fn sector_size(view: &View<'_, '_>) -> Option<String> {
     let of_size = |unit: u32| view.cast.engines.iter().find(|a| a.data_unit == Some(unit));
     let (small, large) = (of_size(512)?, of_size(4096)?);
@@ -170,8 +171,8 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     // A workload for which even plain storage was served from a cache does not count as cached.
     let cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
     let uncached = |of: &[&Workload]| of.len() - of.iter().filter(cached).count();
-    // The best of several kinds may be due to chance. One of its workloads must gain after correction for all of
-    // them.
+    // The best of several kinds may be best by chance. At least one of its workloads must show a gain after correction
+    // for the number of workloads.
     let gains_in = |members: &[&Workload]| {
         let of = |w: &&Workload| compared.iter().find(|c| c.workload == w.id);
         members.iter().filter_map(of).any(|c| matches!(c.verdict, Verdict::Gains { .. }))

@@ -128,7 +128,7 @@ pub fn change(cause: &Cause) -> &'static str {
     }
 }
 
-/// How a cell's speed follows from its steps, with the speed that the bottleneck predicts.
+/// How a cell's speed follows from its steps, and the speed that the bottleneck predicts.
 pub fn chain(binding: &Binding) -> Vec<String> {
     let Binding { asked, disk, bottleneck, .. } = binding;
     let mut lines = match disk {

@@ -72,7 +72,7 @@ impl Sign {
         }
     }
 
-    /// One character that distinguishes verdicts without colour; tables explain those they use.
+    /// One character that distinguishes verdicts without colour; tables explain the marks that they use.
     pub fn char(self) -> char {
         match self {
             Self::Costs => '▼',
@@ -87,7 +87,7 @@ impl Sign {
         }
     }
 
-    /// Whether it distinguishes cells even if many are close together.
+    /// Whether the mark distinguishes cells even if many cells are close together.
     pub fn is_telling(self) -> bool {
         matches!(self, Self::Costs | Self::Gains | Self::Cached)
     }
@@ -151,7 +151,7 @@ pub fn measure_words(measure: Measure) -> &'static str {
     }
 }
 
-/// Names joined as in a sentence: `a`, `a and b`, `a, b and c`; names beyond `most` are only counted.
+/// Names joined as in a sentence: `a`, `a and b`, `a, b and c`; names beyond the first `most` are only counted.
 pub fn list(names: &[&str], most: usize) -> String {
     match names {
         [] => String::new(),

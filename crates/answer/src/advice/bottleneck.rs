@@ -29,7 +29,7 @@ fn words(chain: &Chain<'_>, row: &Row<'_>) -> Option<String> {
     let device = 100.0 / all;
     let [layer_part, cipher_part] =
         [(with_layer - 1.0) / all, (all - with_layer) / all].map(|p| 100.0 * p);
-    // Noise can make a part negative; its share is then unknown.
+    // Noise can make a part's time negative; the part's share is then unknown.
     if layer_part < -1.0 || cipher_part < -1.0 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The fastest cipher on this CPU, by the CPU time that it adds to its layer.
+//! The fastest cipher on this CPU, by the CPU time that each cipher adds to its layer.
 
 use cryptbench_estimate::chain::{Chain, chains};
 use cryptbench_estimate::lookup::Lookup;
@@ -31,8 +31,8 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         .iter()
         .map(|row| row.workload)
         .filter(|w| w.is_of_requests())
-        // Reads are used, because a layer may copy written data: its cipher would then find the data in the CPU's
-        // cache.
+        // Reads are used, because a layer may copy data before encrypting it: the cipher would then find the data in
+        // the CPU's cache.
         .max_by_key(|w| {
             (w.block_size, std::cmp::Reverse(w.in_flight()), w.operation == Operation::Read)
         })?;
@@ -47,7 +47,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
         })
         .filter(|cost| cost.low > 0.0)
         .collect();
-    // A single cipher in several layouts cannot be called the fastest.
+    // If all arms have the same cipher, only in different layouts, no cipher is called the fastest.
     if costs.windows(2).all(|pair| pair[0].arm.cipher == pair[1].arm.cipher) {
         return None;
     }
@@ -55,7 +55,7 @@ pub(super) fn fastest(lookup: &Lookup<'_>, arms: &[&Arm]) -> Option<String> {
     let (first, rest) = costs.split_first()?;
     let words =
         |c: &Cost<'_>| format!("{} ns [{}, {}]", digits(c.ns), digits(c.low), digits(c.high));
-    // If intervals overlap, neither is reported as faster.
+    // If the intervals of two ciphers overlap, neither cipher is reported as faster.
     let tied: Vec<&str> =
         rest.iter().filter(|c| c.low <= first.high).map(|c| c.arm.label.as_str()).collect();
     let slower: Vec<String> = rest

@@ -7,14 +7,14 @@ use cryptbench_record::{Arm, Workload};
 use super::interval;
 use super::settings::difference;
 
-/// The setting that chooses the location, and its values for a container file, each with the location that differs
-/// from it only by the container file. A container on the target and a partition of a disk image on the target are
-/// both files, so they are not compared.
+/// The setting that chooses the location, and its values for a container file, each with the location that is the same
+/// except for the container file. A container on the target and a partition of a disk image on the target are both
+/// files, so they are not compared.
 const PLACE: (&str, [(&str, &str); 2]) =
     ("on", [("container-in-partition", "partition"), ("container", "target")]);
 
-/// The settings that determine locations of data or requests: changing them is never advice for speed. In older
-/// records, `io-target` is called `surface`.
+/// The settings that determine where data is stored and where requests go: changing them is never advice for speed. In
+/// older records, `io-target` is called `surface`.
 pub const PLACES: [&str; 4] = [PLACE.0, "io-target", "surface", "file-system"];
 
 /// One sentence for each system whose arms differ only in location.

@@ -1,6 +1,6 @@
-//! Results in addition to the answer: where the time goes, which cipher is fast, the uses that each system
-//! suits, and known risks. Each sentence has the figure and the interval that support it, and is omitted if the
-//! data does not.
+//! Results in addition to the answer: where the time goes, which cipher is fast, the uses that each system suits, and
+//! known risks. Each sentence has the figure and the interval that support it, and is omitted if the data does not
+//! support it.
 
 mod bottleneck;
 mod cipher;
@@ -19,7 +19,8 @@ use cryptbench_record::{Arm, ArmRole};
 
 use crate::quantity::percent_digits;
 
-/// The observations as sentences. Records do not contain them, because they can be derived from the trials.
+/// The observations as sentences. Records do not contain these sentences, because the sentences can be derived from the
+/// trials.
 pub fn observations(lookup: &Lookup<'_>) -> Vec<String> {
     if lookup.record.plan.form() == Presentation::Unlock {
         return Vec::new();

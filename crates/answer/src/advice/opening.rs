@@ -10,7 +10,7 @@ use crate::wording::list;
 /// The wait in seconds: the default of `cryptbench kdf --mount-limit`.
 const LIMIT_S: f64 = 1.0;
 
-/// Maximum number of volumes listed for each answer.
+/// Maximum number of volumes listed per sentence.
 const MOST_NAMED: usize = 4;
 
 /// Maximum number of volumes whose PIM is listed.
@@ -57,7 +57,7 @@ fn pim(arm: &Arm, o: &Opening) -> Option<String> {
         let pim = ((room - 15_000.0) / 1000.0).floor();
         (pim.is_finite() && pim >= 1.0).then_some(pim)
     };
-    // Interval of the derivation time: that of the opening time less all other parts.
+    // Interval of the derivation time: the interval of the opening time, less the times of all other parts.
     let [least, most] = [o.high, o.low].map(|opening| largest(opening - rest));
     let (pim, least, most) = (largest(derivation)?, least?, most?);
     let [pim, least, most] = [pim, least, most].map(thousands);

@@ -1,4 +1,4 @@
-//! Properties that speed does not show: known weaknesses of the measured systems.
+//! Known weaknesses of the measured systems, which speed does not show.
 
 use cryptbench_catalog::{SYSTEMS, System};
 use cryptbench_record::Arm;

@@ -16,7 +16,7 @@ const SECTOR_SIZE: &str = "sector size";
 /// Maximum number of sentences.
 const MOST: usize = 3;
 
-/// One setting in which two arms of a system differ.
+/// The only setting in which two arms of a system differ.
 pub(super) struct Change<'a> {
     pub(super) setting: String,
     pub(super) from: String,
@@ -25,7 +25,7 @@ pub(super) struct Change<'a> {
     faster: &'a Arm,
 }
 
-/// The gains to show, one per setting, the largest first.
+/// The gains to show, one per setting, in descending order.
 pub fn changes(lookup: &Lookup<'_>, names: &Names, arms: &[&Arm]) -> Vec<String> {
     let mut gains: Vec<(f64, String, String)> = Vec::new();
     for slower in arms {
@@ -80,7 +80,7 @@ fn all_settings(arm: &Arm) -> BTreeMap<String, String> {
     all
 }
 
-/// The largest gain of a change that makes no workload slower, with the value by which gains are sorted.
+/// The largest gain of a change that makes no workload slower, with the sort key of gains.
 fn gain(lookup: &Lookup<'_>, names: &Names, change: &Change<'_>) -> Option<(f64, String, String)> {
     let Change { setting, from, to, slower, faster } = change;
     let compared = compare(lookup, &faster.id, &slower.id);

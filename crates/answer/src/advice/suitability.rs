@@ -1,4 +1,4 @@
-//! The uses that each arm is suited for, by its losses.
+//! The uses that each arm is suited for, according to the arm's losses.
 
 use cryptbench_estimate::class::{LARGE, SMALL};
 use cryptbench_estimate::lookup::Lookup;

@@ -29,7 +29,7 @@ pub struct Copy<'a> {
 
 /// The copies of each workload, plain first; workloads without trials are omitted.
 ///
-/// The estimator `trimmed-mean` drops one longest and one shortest trial; otherwise all trials count.
+/// The estimator `trimmed-mean` drops the longest and the shortest trial; otherwise all trials count.
 pub fn copies<'a>(lookup: &Lookup<'a>) -> Vec<(&'a Workload, Vec<Copy<'a>>)> {
     let arms = || plain_arm(lookup.record).into_iter().chain(compared(lookup.arms()));
     lookup

@@ -125,7 +125,7 @@ impl Places {
             }
             next = Some(offset.saturating_add(workload.block_size));
         }
-        // Samples of a complete read are spread out, and count for the points on both sides.
+        // Samples from a complete read are spread out, and each sample counts for the points on both sides.
         let first = *starts.first()?;
         if starts.len() == 1 || workload.pattern == Pattern::Sequential {
             let step = ((end - first) / EVEN_POINTS).max(1);
@@ -182,8 +182,8 @@ fn speeds(
     places.starts.iter().copied().zip(speeds).collect()
 }
 
-/// The random workload whose headline is a time, and for which most arms have samples; if there are several, the one
-/// with the smallest requests.
+/// The random workload whose headline is a time, and for which most arms have samples. If there are several such
+/// workloads, the workload with the smallest requests.
 fn access_workload<'a>(lookup: &Lookup<'a>, arms: &[&'a Arm]) -> Option<&'a Workload> {
     let sampled = |w: &'a Workload| {
         arms.iter().filter(|a| samples(lookup, w, Some(a)).next().is_some()).count()

@@ -18,7 +18,7 @@ pub struct Grid<'a> {
     pub left_out: usize,
     /// Those of `read`, `write` and `mixed` that occur.
     pub columns: Vec<Operation>,
-    /// In the order of the profile.
+    /// The rows in the order of the profile.
     pub tests: Vec<Test>,
 }
 

@@ -43,7 +43,7 @@ pub struct Map {
 /// One cell of a map.
 #[derive(Clone, Copy)]
 pub struct Difference {
-    /// Difference from plain's speed, in percent of it: negative is slower.
+    /// Difference from plain speed, as a percentage of plain speed; negative values are slower.
     pub percent: f64,
     /// The verdict's mark, if it has one.
     pub mark: Option<Sign>,
@@ -63,7 +63,7 @@ impl Map {
         Some([least, mean(&all)?, best(&all)?])
     }
 
-    /// The mark, if all cells have the same one: it is then printed once instead of in each cell.
+    /// The mark, if all cells have the same mark, which is then printed once instead of in each cell.
     pub fn common_mark(&self) -> Option<Sign> {
         let mut marks = self.cells.iter().flatten().map(|d| d.mark);
         let first = marks.next()??;

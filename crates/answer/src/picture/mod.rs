@@ -58,7 +58,7 @@ fn extremes<'a>(lookup: &Lookup<'a>, arms: Vec<&'a Arm>, most: usize) -> Vec<&'a
     arms.into_iter().filter(|a| keep(&a.id)).collect()
 }
 
-/// A chart's note about omitted arms; `None` if it shows all.
+/// A chart's note about omitted arms; `None` if the chart shows all arms.
 pub fn left_out_words(left_out: usize) -> Option<String> {
     (left_out > 0).then(|| {
         format!(

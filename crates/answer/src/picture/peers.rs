@@ -1,4 +1,5 @@
-//! The compatibility estimators of a profile: the figures that its users would have printed, with our estimate.
+//! The compatibility estimators of a profile: the figures that its users would have printed, with this program's
+//! estimate.
 
 use cryptbench_catalog::Estimator;
 use cryptbench_estimate::compatibility::{best, cellwise_percent, mean, trimmed};

@@ -9,7 +9,7 @@ use cryptbench_record::{Arm, ArmRole, Operation, Workload};
 
 /// The table.
 pub struct Unlock<'a> {
-    /// The ways of opening, in the order of the profile: right passphrase, wrong one, PRF unspecified.
+    /// The ways of opening, in the order of the profile: right passphrase, wrong passphrase, unspecified PRF.
     pub workloads: Vec<&'a Workload>,
     /// Names of the parts of the time, key derivation first.
     pub parts: Vec<String>,
@@ -59,7 +59,7 @@ fn parts(lookup: &Lookup<'_>, workloads: &[&Workload]) -> Vec<String> {
     first.into_iter().chain(rest).map(str::to_owned).collect()
 }
 
-/// A part's name as a column heading: `derivation` becomes the derivation of keys.
+/// A part's name as a column heading: `derivation` becomes `key derivation`.
 pub fn part_words(name: &str) -> String {
     match name {
         "derivation" => "key derivation".to_owned(),

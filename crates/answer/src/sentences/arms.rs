@@ -59,7 +59,7 @@ fn cost(view: &View<'_>, arm: &Arm) -> String {
     }
 }
 
-/// For an arm with few decided workloads: states their number, and whether noise is the reason.
+/// For an arm with few decided workloads: states the number of decided workloads, and whether noise is the reason.
 fn unsettled(view: &View<'_>, arm: &Arm, noisy: usize) -> String {
     match noisy {
         0 => format!(

@@ -1,4 +1,4 @@
-//! How the arms compare with each other: ciphers with each other, and the layer with the cipher.
+//! How the arms compare with each other: cipher with cipher, and layer with cipher.
 
 use cryptbench_estimate::chain::is_null_layer_of;
 use cryptbench_estimate::comparison::{Comparison, compare};
@@ -12,7 +12,7 @@ use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
 use crate::quantity::{kept_percent, percent, percent_digits, thousands};
 use crate::wording::list;
 
-/// Share of the whole loss (in log units) from which one part counts as most of it.
+/// Share of the whole loss (in log units) from which a part counts as most of the loss.
 const MOST_OF_IT: f64 = 2.0 / 3.0;
 
 /// States which encrypted arm is faster, or that there is no difference.
@@ -50,7 +50,7 @@ fn two(view: &View<'_>, first: &Arm, second: &Arm) -> Option<String> {
     })
 }
 
-/// One of two arms is faster in all workloads in which they differ; `compared` counts all compared workloads.
+/// One of two arms is faster in all workloads in which the two differ; `compared` counts all compared workloads.
 fn one_sided(
     view: &View<'_>,
     winner: &str,
@@ -75,7 +75,7 @@ fn one_sided(
     format!("{winner} is faster than {loser} in {place}{by}{rest}.")
 }
 
-/// For three or more: the fastest, and those that are equally good. Systems to avoid are not included.
+/// For three or more arms: the fastest arm, and the arms that are equally good. Systems to avoid are not included.
 fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
     let arms: Vec<&Arm> = arms.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
     let best = arms
@@ -165,7 +165,8 @@ fn split(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     Some((ratio, text))
 }
 
-/// If no encrypted arm costs anything: states that the layer costs nothing either, or that only the layer does.
+/// If no encrypted arm costs anything: states that the layer costs nothing either, or that only the layer costs
+/// anything.
 fn layer_alone(view: &View<'_>, null: &Arm) -> Option<(f64, String)> {
     let cells = view.cells(null);
     let costly: Vec<&str> = cells

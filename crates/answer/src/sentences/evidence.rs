@@ -5,8 +5,8 @@ use cryptbench_record::{Arm, ArmRole, Evidence, Randomness, ReadBack};
 use super::{Sentence, View};
 use crate::quantity::count;
 
-/// Nothing else matters if a system wrote plaintext or lost data. If all checks passed, one sentence says so, and
-/// what they covered.
+/// Nothing else matters if a system wrote plaintext or lost data. If all checks passed, one sentence says so, and says
+/// what the checks covered.
 pub(super) fn proof(view: &View<'_>) -> Vec<Sentence> {
     let arms = &view.record.plan.arms;
     let found: Vec<(&Arm, &Evidence)> = view

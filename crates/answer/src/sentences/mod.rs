@@ -19,7 +19,7 @@ const MOST_SENTENCES: usize = 8;
 /// Up to this many encrypted arms are described individually.
 const MOST_ARMS_SPOKEN: usize = 3;
 
-/// A sentence and its importance (the least important are dropped first).
+/// A sentence and its importance (the least important sentences are dropped first).
 struct Sentence {
     weight: u8,
     text: String,
@@ -93,7 +93,7 @@ impl<'a> View<'a> {
         self.workloads().iter().find(|w| w.id == id).map_or("an unknown workload", |w| &w.label)
     }
 
-    /// Geometric mean of an arm's percentage of plain speed over the workloads in which it was estimated.
+    /// Geometric mean of an arm's percentage of plain speed over the workloads in which the percentage was estimated.
     fn mean_kept(&self, arm: &'a Arm) -> Option<f64> {
         let logs: Vec<f64> =
             self.cells(arm).iter().filter_map(|c| Some(c.kept?.ratio.ln())).collect();

@@ -89,7 +89,8 @@ pub(super) fn inconclusive(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(6, text))
 }
 
-/// Differences that are significant by their own interval, but not after correction for the number of workloads.
+/// Differences that are significant according to their own interval, but not after correction for the number of
+/// workloads.
 pub(super) fn leaning(view: &View<'_>) -> Option<Sentence> {
     let leaning = workloads_where(view, |c| {
         matches!(c.verdict, Some(Verdict::LikelyCosts { .. }))
@@ -129,7 +130,7 @@ pub(super) fn plain_against_itself(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(8, text))
 }
 
-/// Pairs, reasons for stopping, and noise; for a partial run, this is stated first.
+/// Pairs, reasons for stopping, and noise. For a partial run, the sentence says first that the run is partial.
 pub(super) fn basis(view: &View<'_>) -> Option<Sentence> {
     let interrupted = view
         .record

@@ -1,4 +1,4 @@
-//! The unlock time, and its parts.
+//! The unlock time and its parts, in sentences.
 
 use cryptbench_estimate::arms::plain_arm;
 use cryptbench_estimate::lookup::Lookup;
