@@ -1,4 +1,4 @@
-//! `cryptbench ciphers`: how fast the ciphers are in RAM, and which disks they keep up with.
+//! `cryptbench ciphers`: how fast ciphers are in RAM, and which disks each cipher keeps up with.
 
 mod answer;
 mod by_size;
@@ -81,7 +81,7 @@ fn disk() -> Option<DiskRates> {
     disk_rates(&std::env::current_dir().ok()?, &crate::output::runs_directory()?)
 }
 
-/// The interfaces in ascending order of their rates, then the disk in both directions.
+/// The interfaces in ascending order of their rates, then the disk's rates in both directions.
 fn bottlenecks(speeds: &Speeds, disk: Option<&DiskRates>) -> Vec<Bottleneck> {
     let mut interfaces: Vec<_> = INTERFACES
         .iter()
@@ -160,7 +160,7 @@ fn size(bytes: usize) -> String {
     }
 }
 
-/// One line per class of ciphers: the number of threads that they need, and their names.
+/// One line per class of ciphers: the number of threads that these ciphers need, and their names.
 fn classes(bottleneck: &Bottleneck) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for (index, (count, names)) in bottleneck.keep_up.iter().enumerate() {

@@ -36,7 +36,7 @@ struct Document {
     answer: Vec<String>,
     /// Further remarks on the answer.
     sentences: Vec<String>,
-    /// For two records: the other differences.
+    /// For two records: differences other than speed.
     differences: Vec<Difference>,
     /// For two records with the same arms: the change of each cost.
     costs: Vec<CostChange>,
@@ -121,7 +121,7 @@ fn choice(arm: Option<&str>, both: bool) -> ArmChoice<'_> {
     }
 }
 
-/// One file that contains both plain and encrypted storage.
+/// A single file with results for both plain and encrypted storage.
 fn halves(args: &CompareArgs, at: &Path) -> anyhow::Result<ExitCode> {
     if is_record(at) {
         let reason = "is a record; also specify the result to compare it with";
@@ -154,7 +154,7 @@ struct Found {
 }
 
 impl Found {
-    /// The comparison of sides that are not both records.
+    /// The comparison of two sides of which at least one is not a record.
     fn of(comparison: Comparison) -> Self {
         let (differences, costs) = (Vec::new(), Vec::new());
         Self { comparison, differences, costs, reproduction: None, is_same_run: false }
@@ -202,7 +202,7 @@ pub fn beside(first: &Record, second: &Record, width: usize) -> String {
     text::beside(&differences(&first, &second, &names), &costs, reproduction.as_ref(), width)
 }
 
-/// Refuses records of different sets of arms: the other arms affect an arm's trials.
+/// Refuses records with different sets of arms, because an arm's trials are affected by the other arms.
 fn refuse_other_sets(
     (at_b, b): (&Path, &Record),
     (at_a, a): (&Path, &Record),
@@ -256,7 +256,7 @@ fn set(
     })
 }
 
-/// The changes in cost. A cost is relative to plain storage of the same record, so with --arm there is none to
+/// The changes in cost. A cost is relative to plain storage of the same record, so with --arm there is no cost to
 /// compare.
 fn changes(a: &Record, b: &Record, arms: &[String]) -> Vec<CostChange> {
     if arms.is_empty() { costs(a, b, 0.95, &Called::of(a)) } else { Vec::new() }

@@ -74,8 +74,8 @@ fn with_values(mut program: Command) -> Command {
     })
 }
 
-/// Extends the script: it also completes current runs in addition to `last`, and file names wherever a file can be
-/// specified in place of a record, profile or model.
+/// Extends the script: the result also completes current runs in addition to `last`, and file names wherever a file can
+/// be specified in place of a record, profile or model.
 fn with_runs(shell: Shell, script: &str) -> String {
     let names = LAST.join(" ");
     match shell {

@@ -44,7 +44,7 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
 /// Examines everything. The only file that it creates is removed before it returns.
 fn diagnose(directory: &Path) -> Diagnosis {
     let distribution = Distribution::this();
-    // Measured first, before this program's own work affects the figures.
+    // Load is measured first, before this program's own work affects the figures.
     let disturbances = disturbances::look(directory);
     let machine = cryptbench_runner::machine(0.0);
     let request = storage::request(directory);

@@ -26,8 +26,8 @@ use crate::say;
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
-/// The target is unsuitable, and nothing was done; or a system could not be set up or examined on it, and earlier
-/// results are kept.
+/// The target is unsuitable, and nothing was done; or a system could not be set up or examined on the target, and
+/// earlier results are kept.
 pub const TARGET: u8 = 3;
 /// The storage failed.
 pub const STORAGE: u8 = 4;
@@ -37,12 +37,12 @@ pub const INPUT: u8 = 5;
 pub const LEFT_OVER: u8 = 6;
 /// No key fits: wrong passphrase, key file or PIM.
 pub const NO_KEY: u8 = 7;
-/// A system that should encrypt wrote plaintext, or data with too little entropy for ciphertext; the record is kept
-/// and says so.
+/// A system that should encrypt wrote plaintext, or data with too little entropy for ciphertext; the record is kept and
+/// reports it.
 pub const PLAINTEXT: u8 = 8;
 /// `history check` or `history regressions` found a regression.
 pub const REGRESSION: u8 = 9;
-/// A run finished without comparing any arm with plain storage; the record is kept and says so.
+/// A run finished without comparing any arm with plain storage; the record is kept and reports it.
 pub const UNMEASURED: u8 = 10;
 /// `history check --quiet` cannot judge the record, because there are too few earlier ones.
 pub const NOT_JUDGED: u8 = 11;
@@ -50,7 +50,7 @@ pub const NOT_JUDGED: u8 = 11;
 /// partial.
 pub const SIGNAL: u8 = 128;
 
-/// The codes and what they mean, in lines that fit below each other.
+/// The codes and their meanings, one per line, with the meanings aligned.
 pub const CODES: [(&str, &str); 13] = [
     ("0", "done"),
     ("1", "an unexpected error, or output could not be written"),
@@ -115,7 +115,7 @@ impl Refusal {
         Self::new(path, reason, INPUT)
     }
 
-    /// The command line is wrong, but this becomes apparent only when its files are examined.
+    /// The command line is wrong, but the error becomes apparent only when the specified files are examined.
     pub fn usage(path: &Path, reason: &str) -> Self {
         Self::new(path, reason, USAGE)
     }

@@ -87,7 +87,7 @@ fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Replaces the labels of choices and workloads with the names used in the answers of the runs.
+/// Replaces the labels of choices and workloads with the names that are used in the runs' answers.
 fn call(report: &mut Report, names: &Names) {
     let name = |id: &str, label: &mut String| {
         if let Some(name) = names.of_id(id) {

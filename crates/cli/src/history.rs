@@ -81,19 +81,19 @@ pub fn history(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The database that the user specified; otherwise the existing one, or the location for a new one.
+/// The database that the user specified; otherwise the existing database, or the location for a new one.
 fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     if let Some(path) = &args.database {
         return Ok(path.clone());
     }
-    // Another user who can write to a directory may have created a database there, or a link to another file.
+    // If other users can write to a directory, they may have created a database there, or a link to another file.
     for directory in trusted_state_directories() {
         if let Some(found) = in_directory(&directory)? {
             return Ok(found);
         }
     }
     let fit = |directory: &&PathBuf| {
-        // Only this user can access it, as for journals.
+        // Only this user can access the database directory, as for journals.
         dirs::create_private(directory).is_ok()
             && trusted_state_directories().contains(directory)
             && dirs::may_write(directory)

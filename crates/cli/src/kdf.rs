@@ -1,4 +1,4 @@
-//! `cryptbench kdf`: how long it takes to derive keys from passphrases, for their owner and for an attacker.
+//! `cryptbench kdf`: how long it takes the owner and an attacker to derive keys from passphrases.
 
 mod answer;
 mod bootloader;

@@ -26,7 +26,7 @@ const ELSEWHERE: &str = "elsewhere.tsv";
 const MOST: usize = 200;
 const LARGEST: u64 = 1 << 20;
 
-/// Notes that the files of the run `run` are in `directory`. If this fails, the run still succeeds.
+/// Remembers that the files of the run `run` are in `directory`. A failure to do so does not fail the run.
 pub fn remember(run: &str, directory: &Path) {
     let Some(data) = data_directory() else { return };
     let Ok(directory) = std::path::absolute(directory) else { return };
@@ -52,7 +52,7 @@ struct Found {
 /// The runs of this user, the newest first.
 fn runs() -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    // The user who ran sudo has runs, and so has root, in directories that only root can write to.
+    // There are runs of the user who ran sudo, and runs of root in directories that only root can write to.
     let of_asker = runs_directory().zip(user::asker().map(|asker| asker.user));
     let of_root = data_directory().map(|data| (data.join("runs"), user::effective()));
     for (kept, owner) in of_asker.into_iter().chain(of_root) {
@@ -109,7 +109,7 @@ fn is_still(run: &str, directory: &Path) -> bool {
     }
 }
 
-/// How many runs before the newest one `path` refers to: 1 for `last~1`. `None` if a file has that name, because
+/// Which run `path` refers to, counted back from the newest: 1 for `last~1`. `None` if a file has that name, because
 /// `path` then refers to the file.
 fn asked(path: &Path) -> Option<anyhow::Result<usize>> {
     let rest = path.to_str()?.strip_prefix("last")?;
@@ -130,10 +130,10 @@ pub fn is_named(path: &Path) -> bool {
     asked(path).is_some()
 }
 
-/// Number of runs that a shell completes.
+/// Maximum number of runs that a shell completes.
 const COMPLETED: usize = 20;
 
-/// The names of the newest runs of this user. A shell evaluates them, so directories with names of another form are
+/// The names of the newest runs of this user. A shell evaluates them, so directories whose names have another form are
 /// left out.
 pub fn known() -> Vec<String> {
     let names = runs().into_iter().map(|found| found.run);
@@ -182,7 +182,7 @@ pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
 pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let path = record(path)?;
     let is_run = |directory: &Path| {
-        // Any entry with that name counts; if it is unusable, reading it reports why.
+        // Any entry with that name counts; if the entry is unusable, the error of reading it says why.
         [RECORD, LOG].iter().any(|name| fs::symlink_metadata(directory.join(name)).is_ok())
     };
     if !path.is_dir() || is_run(&path) {

@@ -40,7 +40,7 @@ pub fn systems() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The values that `--set` accepts, wrapped only between values; `None` without settings.
+/// The values that `--set` accepts, with line breaks only between values; `None` without settings.
 fn settable(settings: &[Setting], indent: usize, width: usize) -> Option<String> {
     let after_commas: fn(&str) -> Box<dyn Iterator<Item = Word<'_>> + '_> =
         |line| Box::new(line.split_inclusive([' ', ',']).map(Word::from));

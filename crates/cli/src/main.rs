@@ -91,7 +91,7 @@ fn command(words: &[OsString]) -> ExitCode {
                 say::message(&text);
                 return ExitCode::from(exit::USAGE);
             }
-            // The error repeats arguments, and one of them may be an untrusted file name that contains a line
+            // The error message repeats arguments, and an argument may be an untrusted file name that contains a line
             // break.
             let words = words.iter().map(|word| cryptbench_text::shown(word.as_ref()));
             return say::command_line(&Args::try_parse_from(words).err().unwrap_or(error));
@@ -115,8 +115,8 @@ fn asks_for_short_help_of_run(words: &[OsString]) -> bool {
         && words.take_while(|word| *word != "--").find(asked).is_some_and(|word| word == "-h")
 }
 
-/// Commands that create mounts or devices refuse to start if the file system `missing` is not
-/// mounted: without it they could not find them again to remove them.
+/// Commands that create mounts or devices refuse to start if the file system `missing` is not mounted: without it, they
+/// could not find these mounts and devices again to remove them.
 fn refuse_without(command: &Command, missing: Option<&str>) -> anyhow::Result<()> {
     let sets_up = matches!(
         command,

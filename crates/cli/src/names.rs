@@ -30,7 +30,7 @@ pub fn of_run(args: &mut RunArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Replaces names of ciphers to measure in RAM, which include historical ciphers.
+/// Replaces the names of ciphers to measure in RAM, among which historical ciphers are also valid.
 fn measured(names: &mut Vec<String>) -> anyhow::Result<()> {
     let all = cryptbench_cipher::ciphers().iter().chain(cryptbench_cipher::history());
     let all: Vec<Named<&str>> = all
@@ -45,7 +45,7 @@ fn measured(names: &mut Vec<String>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The identifier of the choice in a record that a user specified by its identifier, its label or its name in the
+/// The identifier of a choice in a record, which the user specified by identifier, by label or by its name in the
 /// tables.
 ///
 /// # Errors

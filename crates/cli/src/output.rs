@@ -32,7 +32,7 @@ pub enum Output {
     Own(Files),
     /// A process with the privileges of the user who ran sudo writes it.
     Kept(RefCell<Keeper>),
-    /// The record is written to a fleet's directory, without a page or a log.
+    /// Only the record is written, to a fleet's directory; there is no page or log.
     Fleet(Shared, Node),
 }
 
@@ -63,7 +63,7 @@ impl Whole {
 pub enum RunLog<'a> {
     Own(TrialLog),
     Kept(&'a RefCell<Keeper>),
-    /// A fleet's runs are not resumed: they are restarted from the beginning.
+    /// A fleet's runs are restarted from the beginning instead of being resumed.
     None,
 }
 
@@ -133,14 +133,14 @@ impl Output {
     }
 }
 
-/// Whether only root controls what is at `path`, which need not exist yet. In that case, root writes its files
+/// Whether only root can control the file at `path`, which need not exist yet. In that case, root writes its files
 /// itself.
 fn is_roots_own(path: &Path, asker: &Asker) -> bool {
     let Ok(path) = std::path::absolute(path) else { return false };
     let Some(there) = path.ancestors().find(|way| fs::symlink_metadata(way).is_ok()) else {
         return false;
     };
-    // Links are not followed, because another user may have created them.
+    // Links are not followed, because they may have been created by another user.
     let is_real = there.canonicalize().is_ok_and(|real| real == there);
     let is_closed = matches!(renamed_by(there, 0, Writers::Owner), Ok(None));
     let is_shared = Directory::open(there).and_then(|held| held.owner_and_mode());
@@ -148,7 +148,7 @@ fn is_roots_own(path: &Path, asker: &Asker) -> bool {
     is_real && is_closed && !is_shared
 }
 
-/// The directory from which to read the runs of this user or, under sudo, of the user who ran it.
+/// The directory that contains the runs of this user or, under sudo, of the user who ran sudo.
 pub fn runs_directory() -> Option<PathBuf> {
     match user::asker() {
         Some(asker) => keeper::runs_of(&asker),
@@ -289,7 +289,7 @@ fn in_temporary(run: &str) -> anyhow::Result<Place> {
 }
 
 /// A directory that stays open from the check until the files are written, so that nothing is written to another
-/// directory that takes its name. Other users may be able to write to it, so links in it are not followed.
+/// directory that gets the same name. Other users may be able to write to it, so links in it are not followed.
 struct Place {
     path: PathBuf,
     directory: Directory,
@@ -350,7 +350,7 @@ impl Place {
         Ok(new)
     }
 
-    /// The path as specified by the user, unless the directory was moved in the meantime.
+    /// The path that the user specified, unless the directory was moved in the meantime.
     fn path_now(&self) -> PathBuf {
         let named = Directory::open(&self.path).and_then(|directory| directory.identity());
         match (named, self.directory.identity()) {

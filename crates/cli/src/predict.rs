@@ -19,14 +19,14 @@ use crate::say::{print, print_json};
 use device::{Plain, Profile};
 use rates::{CipherRate, cipher_rates};
 
-/// Time in seconds that the inline built-in engine adds to a request, not including its cipher: the median over
-/// random 4 KiB requests at queue depth 1, in two runs of the profile `quick` on a virtual disk (docs/devices.md).
-/// The eight values were between 0.2 and 2.3 µs. `cryptbench predict --record RECORD` derives the time from a
-/// record. Other systems add more.
+/// Time in seconds that the inline built-in engine adds to a request, not including its cipher: the median over random
+/// 4 KiB requests at queue depth 1, in two runs of the profile `quick` on a virtual disk (docs/devices.md). The median
+/// is over eight values between 0.2 and 2.3 µs. `cryptbench predict --record RECORD` derives the time from a record.
+/// Other systems add more.
 const DEFAULT_PER_REQUEST_S: f64 = 0.5e-6;
 
-/// Time in seconds that a serial driver adds to a piece, not including its cipher. Two figures of study A agree on
-/// it: the increase of the SSD's access time, and the time added to a request to the flash drive (`cryptbench
+/// Time in seconds that a serial driver adds to a piece, not including its cipher. Two figures from study A agree on
+/// this time: the increase of the SSD's access time, and the time added to a request to the flash drive (`cryptbench
 /// studies A`).
 const SERIAL_PER_PIECE_S: f64 = 16e-6;
 

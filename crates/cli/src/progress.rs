@@ -103,7 +103,7 @@ impl Live {
         Self { bar, board: Board::default(), table: String::new(), laid_out: None }
     }
 
-    /// Lays out the table again, if it is due.
+    /// Lays out the table again, if a redraw is due.
     fn lay_out(&mut self) {
         let every = Duration::from_secs(1) / u32::from(DRAWN_HZ);
         if self.laid_out.is_none_or(|at| at.elapsed() >= every) {
@@ -243,7 +243,7 @@ fn checking(board: &Board, arm: &ArmId) -> String {
     format!("checking the stored data: {}", board.arm(arm).name)
 }
 
-/// The amount, location and duration of the measurement.
+/// What is measured, where, and for how long.
 fn planned(plan: &Plan, target: &Target) -> String {
     let encrypted = plan.arms.iter().filter(|arm| arm.role == ArmRole::Encrypted).count();
     let counted = |n: usize, one: &str, many: &str| match n {
@@ -264,7 +264,7 @@ fn clock(t: Duration) -> String {
     format!("{}:{:02}", t.as_secs() / 60, t.as_secs() % 60)
 }
 
-/// The planned amount: a number of trials if it is fixed, otherwise a time.
+/// The planned amount: the number of trials if this is fixed, otherwise the time.
 fn extent(plan: &Plan) -> String {
     match plan.fixed_trials() {
         Some(trials) => format!("{trials} trials"),
@@ -272,7 +272,7 @@ fn extent(plan: &Plan) -> String {
     }
 }
 
-/// The progress of the run: the remaining time, or its trials and their estimated time.
+/// The progress of the run: the remaining time, or the number of trials so far and the estimated time left.
 fn left(elapsed_s: f64, budget_s: f64, trials: (u32, Option<u32>)) -> String {
     let (elapsed, budget) = (Duration::from_secs_f64(elapsed_s), Duration::from_secs_f64(budget_s));
     match trials {

@@ -37,7 +37,7 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     for (i, record) in found.iter().enumerate() {
         let between = if i == 0 { "" } else { "\n" };
         say::print(&format!("{between}{}\n", shown(record)));
-        // Each run's charts get a separate directory.
+        // The charts of each run are written to a separate directory.
         let charts =
             args.charts.as_ref().map(|all| all.join(record.file_name().unwrap_or_default()));
         report_of(&ReportArgs { record: record.clone(), charts, ..args.clone() }, &named(record))?;
@@ -61,7 +61,7 @@ pub fn overview(records: &[Record], directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether the requested output can be made only from a single record.
+/// Whether the requested output requires exactly one record.
 fn is_of_one(args: &ReportArgs) -> bool {
     let files = [&args.output, &args.share, &args.bundle];
     let is_page = args.format == FormatArg::Html && !args.json;
@@ -112,7 +112,7 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
                     file
                 }
             };
-            // A page requested on standard output must be the only output there.
+            // If a page is written to standard output, nothing else may be.
             if file != Path::new(STDOUT) && args.full {
                 print_all(&report, &file);
             } else if file != Path::new(STDOUT) {
@@ -225,7 +225,7 @@ fn print_all(report: &Report<'_>, page: &Path) {
     say::print_styled(&format!("{text}\nreport  {}\n", printable(&page)), style);
 }
 
-/// The result of writing a file. A file that may not be replaced is an unsuitable target.
+/// The result of writing a file. A file that must not be replaced is an unsuitable target.
 pub fn written(file: &Path, done: std::io::Result<()>) -> anyhow::Result<()> {
     match done {
         Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => {

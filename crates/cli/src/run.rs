@@ -34,7 +34,7 @@ use crate::say::{message, print, print_json, print_styled, stdout_is_terminal, t
 use crate::signal::Signal;
 
 pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    // Installed before anything else: from here on, a signal ends the run cleanly.
+    // The signal handler is installed before anything else: from here on, a signal ends the run cleanly.
     let signal = Signal::watch()?;
     if let Some(directory) = &args.result.resume {
         let output = Output::resume(directory)?;
@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     if args.result.dry_run {
         return crate::dry_run::show(&request(args)?, args.shown.json);
     }
-    // Read before the run, which may write to the same location.
+    // The earlier record is read before the run, which may write to the same location.
     let like = args.what.like.as_deref();
     let first = like.map(cryptbench_record::read).transpose()?;
     let measured = measure(args, &signal, true)?;
@@ -81,7 +81,7 @@ pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<M
     measure_with(args, signal, shown, None)
 }
 
-/// The same, with earlier measurements in RAM, which are stored in the record.
+/// The same, with the results of earlier measurements in RAM, which are stored in the record.
 pub fn measure_with(
     args: &RunArgs,
     signal: &Signal,
@@ -118,7 +118,7 @@ pub fn measure_into(
         cryptbench_runner::run(request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut logged);
     progress.end();
     let (record, error) = result?;
-    // Made printable, as when `cryptbench report` reads a record: names of profiles and directories may come from
+    // The names are made printable, as when `cryptbench report` reads a record: profiles and directories may come from
     // another person.
     let mut record = printable_record(record);
     record.in_ram = in_ram;
@@ -238,7 +238,8 @@ fn in_use(found: InUse) -> PairRequest {
     PairRequest { encrypted, name, id: None, in_use: Some(found) }
 }
 
-/// The encrypted locations. A location without a name keeps its previous label, so that its history continues.
+/// The encrypted locations. A single location without a name keeps the label that earlier versions gave it, so that its
+/// history continues.
 fn places(args: &RunArgs) -> anyhow::Result<Vec<PairRequest>> {
     let refuse = |problem: String| Err(RunError::Usage(problem).into());
     let encrypted = args.place.pair.get(1..).unwrap_or_default();
@@ -304,8 +305,8 @@ fn selection(args: &RunArgs) -> anyhow::Result<Selection> {
     }
     cryptbench_system::sweep(&mut selection, args.what.sweep.iter().map(String::as_str))?;
     if !args.what.sweep.is_empty() && selection.is_open() {
-        // If no system is chosen, a sweep measures only the built-in engine. An open selection would also measure
-        // all of its sector sizes.
+        // If no system is chosen, a sweep measures only the built-in engine. Without a selection, all of the engine's
+        // sector sizes would be measured.
         selection.systems.push(BUILTIN.name.to_owned());
     }
     Ok(selection)

@@ -32,7 +32,7 @@ enum State<'a> {
     /// The run's name, and the events that are held back until its first trial.
     Waiting(String, Vec<Event>),
     Open(RunLog<'a>),
-    /// The log cannot be written; the user has been informed.
+    /// The log cannot be written, and the user has been informed.
     Failed,
 }
 
@@ -152,7 +152,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
         ));
     }
     names::of_run(&mut args)?;
-    // This run is now the newest, so `last` no longer refers to the record whose plan it uses.
+    // This run is now the newest, so `last` no longer refers to the record that provided the plan.
     if let Some(like) = args.what.like.as_mut().filter(|like| last::is_named(like)) {
         *like = std::path::absolute(directory)?;
     }

@@ -85,7 +85,7 @@ pub fn message_lines(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{SPEAKER}{}", printable_lines(&text));
 }
 
-/// Removes the system's error numbers, and a cause that both an error and its source contain.
+/// Removes the operating system's error numbers, and any cause that repeats the error above it.
 fn for_people(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     let mut rest = text;

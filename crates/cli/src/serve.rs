@@ -31,7 +31,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     };
     let runs = runs_directory().ok_or_else(|| unfit("no data directory is writable"))?;
     let server = Server::bind(args.port)?;
-    // Kept until the end, because the browser opens this file.
+    // The file is kept until the end, because the browser opens it.
     let mut _opened = None;
     // Absolute, because the page shows it.
     let fleet = args.fleet.as_ref().map(std::path::absolute).transpose();

@@ -115,7 +115,7 @@ pub fn cipher_rate(text: &str) -> Result<(f64, f64), String> {
     Ok((rate(encrypt)?, rate(decrypt)?))
 }
 
-/// A number that is not negative.
+/// A number that must not be negative.
 pub fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),

@@ -38,10 +38,10 @@ use crate::say;
 use crate::signal::Signal;
 
 pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
-    // Keys stay in the memory of this process as long as it serves a volume.
+    // Keys remain in this process's memory for as long as it serves a volume.
     keep_from_dumps();
     keep_keys_from_swap();
-    // Installed before anything else, so that everything that is set up is removed again.
+    // The signal handler is installed before anything else, so that everything set up later is removed again.
     let signal = Signal::watch()?;
     let stop = &signal.stop;
     let code = match command {
@@ -61,7 +61,7 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
         warn_of_swap();
     }
     match (code, signal.number()) {
-        // Work stopped by a signal has returned an error.
+        // Work that was stopped by a signal has returned an error.
         (Err(error), Some(number)) if was_stopped(&error) => {
             say::message(&chain(error.as_ref()));
             Ok(ExitCode::from(exit::SIGNAL + number))
@@ -70,7 +70,8 @@ pub fn volume(command: &VolumeCommand) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The command line of the keeper that a mount leaves in the background: this one with another command.
+/// The command line of the keeper that a mount leaves in the background: this process's command line with another
+/// command.
 fn arguments_as_keeper() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(command) = words.iter_mut().find(|word| *word == "mount") {
@@ -96,7 +97,7 @@ fn keep_keys_from_swap() {
     keep_from_swap();
 }
 
-/// The same for a volume that stays open.
+/// The same, for a volume that stays open.
 fn keep_open_keys_from_swap(volume: &Volume) {
     keep_keys_from_swap();
     volume.lock_keys();

@@ -71,8 +71,8 @@ pub fn render(speeds: &Speeds, disk: Option<&DiskRates>, width: usize) -> String
     parts.join("\n")
 }
 
-/// One row per cipher. If there are too many ciphers, the cascades of two share a row, as do the cascades of three.
-/// The fastest row comes first.
+/// One row per cipher. If there are too many ciphers, all cascades of two ciphers share a row, as do all cascades of
+/// three. The fastest row comes first.
 fn grouped<'a>(rows: &[&'a Speed], units: &[u32]) -> Vec<Row<'a>> {
     let mut ciphers: Vec<(&str, &str)> = Vec::new();
     for row in rows {
@@ -123,7 +123,7 @@ fn plain(label: &str) -> String {
     }
 }
 
-/// The fastest 256-bit cipher, and whether another one keeps up with fast drives.
+/// The fastest 256-bit cipher, and whether another cipher keeps up with fast drives.
 fn headline(table: &[Row<'_>], cores: &str) -> String {
     let mut strong: Vec<&Row<'_>> =
         table.iter().filter(|row| !row.is_cascade() && row.is_strong()).collect();

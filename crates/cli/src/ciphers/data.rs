@@ -39,7 +39,7 @@ fn fields(row: &Speed) -> [Value; 12] {
     ]
 }
 
-/// Fewest threads first, then fastest mean first.
+/// Sorted by number of threads, then by mean rate in descending order.
 fn sorted(speeds: &Speeds) -> impl Iterator<Item = &Speed> {
     let counts = super::thread_counts(speeds);
     counts.into_iter().flat_map(|count| by_mean(&speeds.rows, count))

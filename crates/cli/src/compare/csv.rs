@@ -6,8 +6,8 @@ use cryptbench_foreign::compare::Comparison;
 const HEAD: &str = "set,cell,pattern,operation,file_size,block_size,queue_depth,threads,name,measure,a_runs,a_mean,\
 a_figure,b_runs,b_mean,b_figure,ratio,low,high,p_value,p_holm,verdict,title";
 
-/// One line per cell that both sides have, then one per cell that only one side has. Means are in bytes per second,
-/// requests per second or microseconds.
+/// One line per cell that both sides have, then one line per cell that only one side has. Means are in bytes per
+/// second, requests per second or microseconds.
 pub fn lines(comparison: &Comparison) -> String {
     let columns = HEAD.split(',').count();
     let mut rows = vec![HEAD.split(',').map(str::to_owned).collect()];

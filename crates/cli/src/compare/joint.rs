@@ -165,7 +165,7 @@ const HEAD: [&str; 17] = [
     "row_name",
 ];
 
-/// Returns the name for the program or cipher that another one is compared with.
+/// Returns the name of the program or cipher with which another is compared.
 type Naming = fn(&str) -> String;
 
 /// One line for each workload, row and device; `kind` is `speed`, `program` or `cipher`.

@@ -10,10 +10,10 @@ use cryptbench_view::columns::{grid, hang, paragraph};
 
 use super::Document;
 
-/// Maximum number of cells shown without `--all`; those that differ most come first.
+/// Maximum number of cells shown without `--all`; the cells that differ most come first.
 const SHOWN: usize = 40;
 
-/// Maximum number of cells that are listed by name if only one side has them.
+/// Maximum number of cells listed by name among those that only one side has.
 const NAMED: usize = 12;
 
 const SHARES: &str = "% of plain speed. Each record is compared with its own plain speed, so a slower disk does not \

@@ -130,7 +130,7 @@ pub struct Install {
     pub names_known: bool,
     /// The installation command, if the distribution is known and provides at least one of the packages.
     pub command: Option<String>,
-    /// Components for which no package is known on this distribution, with their sources. If the distribution is
-    /// unknown, all components, under their Debian names.
+    /// Components for which no package is known on this distribution, with the places to get them. If the distribution
+    /// is unknown: all components, under their Debian names.
     pub without_package: Vec<String>,
 }

@@ -26,7 +26,7 @@ impl Distribution {
         )
     }
 
-    /// Reads the text of an os-release file: ID first, then ID_LIKE in its order.
+    /// Reads the text of an os-release file: first ID, then the entries of ID_LIKE in their order.
     fn of(text: &str) -> Self {
         let field = |name: &str| {
             text.lines().find_map(|line| {

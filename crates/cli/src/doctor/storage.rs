@@ -18,7 +18,7 @@ use cryptbench_text::{chain, human, shown};
 use super::diagnosis::{Finding, State};
 use crate::exit;
 
-/// The remedy for a directory that cannot be measured.
+/// What to do about a directory that cannot be measured.
 const ELSEWHERE: Option<&str> = Some("try another directory: cryptbench doctor DIRECTORY");
 
 pub struct Storage {
@@ -26,7 +26,7 @@ pub struct Storage {
     pub directory: String,
     /// Why a run would be refused here.
     pub refusal: Option<String>,
-    /// The exit code of that refusal; 0 without one.
+    /// The exit code of that refusal; 0 if the run would not be refused.
     pub code: u8,
 }
 

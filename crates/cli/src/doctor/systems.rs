@@ -7,7 +7,7 @@ use super::diagnosis::{Finding, Lack};
 
 pub struct Systems {
     pub findings: Vec<Finding>,
-    /// The packages that would make more of them available.
+    /// The packages that would make more of the systems available.
     pub packages: Vec<&'static Package>,
 }
 

@@ -9,7 +9,7 @@ use super::diagnosis::{Diagnosis, Finding, Section, State, Topic};
 /// Width of the mark and the space after it.
 const MARK: usize = 5;
 
-/// Minimum width of text next to the names; if there is less room, the names are printed above the text.
+/// Minimum width of text next to the names; if there is less room, each name is printed above its text.
 const LEAST_TEXT: usize = 24;
 
 /// Renders the diagnosis in at most `width` columns, without a trailing newline.
@@ -69,8 +69,7 @@ fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
     lines.join("\n")
 }
 
-/// A finding and its remedy, shortened if they were printed above, because several systems may lack the same
-/// facility.
+/// A finding and its remedy, shortened if the same text was printed above: several systems may lack the same facility.
 fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
     let same = finding.lack.as_ref().and_then(|lack| {
         let known =
@@ -84,7 +83,7 @@ fn shortened(finding: &Finding, told: &[&Finding]) -> (String, Option<String>) {
     (format!("cannot run here, for the reason given under {name} above"), rest)
 }
 
-/// The section's title; for the systems also how many can be measured.
+/// The section's title; for the systems, also the number that can be measured.
 fn title(section: &Section) -> String {
     let lacking = section.findings.iter().filter(|f| f.state == State::Lacking).count();
     let title = section.topic.as_str();

@@ -22,8 +22,8 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     refuse_choosing(args)?;
     let shared = Shared::open(directory)?;
     let request = request(args);
-    // The complete request, including options added in future versions. The version is included because another one
-    // may measure differently.
+    // The complete request, including options added in future versions. The program's version is included, because
+    // another version may measure differently.
     let mut asked = match &request {
         Ok(request) => format!("{VERSION}\n{request:?}"),
         Err(_) => format!("{VERSION}\n{args:?}"),
@@ -67,8 +67,8 @@ pub fn run(args: &RunArgs, directory: &Path, signal: &Signal) -> anyhow::Result<
     Ok(code)
 }
 
-/// Refuses a request that does not specify the systems: machines would choose different ones, and could not be
-/// pooled.
+/// Refuses a request that does not specify the systems: the machines would choose different systems, so their results
+/// could not be pooled.
 fn refuse_choosing(args: &RunArgs) -> anyhow::Result<()> {
     let is_named = !args.what.system.is_empty() && !args.what.system.iter().any(|name| name == ALL);
     if is_named

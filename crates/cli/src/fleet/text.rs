@@ -22,7 +22,7 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     let mut lines = vec![cut(&title(report), width)];
     let kinds = kinds(report);
     let pooled: Vec<(&Group, &Row, Share)> = pooled(report).collect();
-    // All rows or, if there are too many, only the one with the largest loss in each group.
+    // All rows or, if there are too many, only the row with the largest loss in each group.
     let mut shown = pooled.clone();
     if shown.len() > ROWS {
         shown.sort_by(|a, b| a.2.next_low_ratio.total_cmp(&b.2.next_low_ratio));
@@ -157,7 +157,7 @@ fn machine(kind: &Kind) -> Machine<'_> {
     Machine { cpu: &kind.cpu_model, disk: &kind.disk_model, kernel: &kind.kernel }
 }
 
-/// A letter for each kind of machine, in the order of the groups; all those after Z share one letter.
+/// A letter for each kind of machine, in the order of the groups; all kinds after Z share one letter.
 pub(super) fn kinds(report: &Report) -> Vec<(char, Machine<'_>)> {
     let mut found: Vec<(char, Machine<'_>)> = Vec::new();
     for group in &report.groups {

@@ -1,5 +1,5 @@
-//! The times on one screen: whether to change the PIM, how long each function takes, and the largest PIM within a
-//! given waiting time.
+//! The times on one screen: whether to change the PIM, how long each function takes, and the largest PIM for a given
+//! waiting time.
 
 use cryptbench_answer::quantity::thousands;
 use cryptbench_microbench::kdf::KdfSpeed;
@@ -32,7 +32,7 @@ pub fn render(study: &Study, width: usize) -> String {
     parts.join("\n")
 }
 
-/// The function of new volumes of this kind, if it was measured; otherwise the fastest one.
+/// The default KDF for new volumes of this kind, if it was measured; otherwise the fastest function.
 fn usual(study: &Study) -> Option<&KdfSpeed> {
     let rows = study.choices();
     let sha_512 = rows.iter().find(|row| row.function.name() == "sha-512");

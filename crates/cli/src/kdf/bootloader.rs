@@ -40,13 +40,14 @@ const LIKELY_KIB: u32 = USUAL_KIB / 2;
 /// cryptsetup's minimum number of passes.
 const PASSES: u32 = 4;
 
-/// Memory sizes to choose from, listed in the table.
+/// Memory sizes for which the table shows the cost.
 const CHOICES_KIB: [u32; 6] = [16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, USUAL_KIB];
 
-/// The cost that is measured; others are derived from it, because time is proportional to memory and passes.
+/// The cost that is measured. Other costs' times are derived from this measurement, because time is proportional to
+/// memory and passes.
 const MEASURED: Argon2Params = Argon2Params { memory_kib: 64 << 10, passes: 1, lanes: 1 };
 
-/// Number of PBKDF2 iterations that is measured; other costs are derived from it in the same way.
+/// Number of PBKDF2 iterations that is measured. The times for other numbers are derived in the same way.
 const MEASURED_ITERATIONS: u32 = 100_000;
 
 /// Number of measurements; the median is used.
@@ -62,7 +63,7 @@ struct Row {
     seconds: f64,
 }
 
-/// If the header cannot be read or the derivation fails.
+/// Fails if the header cannot be read or the derivation fails.
 pub fn answer(
     volume: Option<&Path>,
     confinement: &ConfinementArgs,
@@ -117,7 +118,7 @@ fn measured(asked: Vec<(String, Derivation)>) -> Result<Vec<Row>, KdfError> {
     Ok(rows)
 }
 
-/// The keyslot's function at the measured cost.
+/// The keyslot's KDF at the measured cost.
 fn sample(derivation: &Derivation) -> Derivation {
     match *derivation {
         Derivation::Pbkdf2 { prf, .. } => {

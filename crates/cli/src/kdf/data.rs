@@ -113,7 +113,7 @@ const NAMES: [&str; 11] = [
     "kernel",
 ];
 
-/// A header line, then for each function one line for the default cost (without a PIM) and one for each PIM. The
+/// A header line, then for each function one line for the default cost (without a PIM) and one line for each PIM. The
 /// last line has no newline.
 pub fn csv(study: &Study) -> String {
     let mut rows = vec![NAMES.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()];

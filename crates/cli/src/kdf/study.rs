@@ -1,4 +1,4 @@
-//! The question and its measurement: all figures for tables, pages and machine-readable output.
+//! The request and its measurement: all figures for tables, pages and machine-readable output.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use cryptbench_microbench::kdf::{
 
 use crate::args::KdfArgs;
 
-/// Default PIMs in a table: the defaults of both rules, small PIMs, and the largest four-digit PIM, which a
-/// published study used.
+/// Default PIMs in a table: the default PIMs under both of VeraCrypt's rules, small PIMs, and the largest four-digit
+/// PIM, which a published study used.
 const PIMS: [u32; 6] = [1, 10, 98, 485, 1000, 9999];
 
 /// Default entropies: almost 9 random lower-case letters (4.7 bits each), and 4 or 6 random words from a list of
@@ -95,7 +95,7 @@ pub struct Attack {
     pub unknown: Option<f64>,
 }
 
-/// What a random PIM adds to security as long as it stays secret.
+/// The security that a random PIM adds as long as it stays secret.
 #[derive(Clone, Copy, Debug)]
 pub struct SecretPim {
     /// Bits of entropy gained over a known PIM with the same average cost.
@@ -149,8 +149,8 @@ impl Study {
         Attack { known: known_pim(row, self.known(row).work(), bits, &q.hardware), unknown }
     }
 
-    /// Guesses per second with the known PIM: of one thread, of all threads here, and of all the attacker's
-    /// hardware.
+    /// Guesses per second with the known PIM: with one thread, with all threads of this machine, and with all of the
+    /// attacker's hardware.
     pub fn guesses(&self, row: &KdfSpeed) -> [f64; 3] {
         let work = self.known(row).work() as f64;
         let multiplier = self.question.hardware.multiplier_of(row.function.name());
@@ -158,8 +158,8 @@ impl Study {
         [one, all, all * multiplier]
     }
 
-    /// The rows that can be chosen for new volumes, or all rows if there are none; the fastest at the default cost
-    /// first.
+    /// The functions that can be chosen for new volumes, or all functions if none of them can; the fastest at the
+    /// default cost first.
     pub fn choices(&self) -> Vec<&KdfSpeed> {
         let mut rows = self.by_default();
         if rows.iter().any(|row| !row.old_volumes_only) {
@@ -168,7 +168,7 @@ impl Study {
         rows
     }
 
-    /// Guesses per second of one graphics card with the known PIM, if a rate is published.
+    /// Guesses per second on one graphics card with the known PIM, if a rate is published.
     pub fn card_guesses(&self, row: &KdfSpeed) -> Option<f64> {
         match self.known(row) {
             Derivation::Pbkdf2 { iterations, .. } => {

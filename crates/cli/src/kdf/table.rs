@@ -72,7 +72,7 @@ fn header(study: &Study, width: usize) -> String {
     lines.join("\n")
 }
 
-/// The kernels that unlocked and, if they differ, those that guessed, each with its functions.
+/// The kernels used to unlock and, if different, those used to guess, each with its functions.
 pub fn kernels(study: &Study) -> Vec<(String, Vec<String>)> {
     let mut kernels: Vec<(String, Vec<String>)> = Vec::new();
     let mut add =
@@ -253,6 +253,6 @@ fn none() -> String {
 }
 
 fn marked(seconds: f64, measured: bool) -> String {
-    // In unmarked figures, a space takes the place of the mark, so that the digits line up.
+    // Unmarked figures have a space in place of the mark, so that the digits line up.
     span(seconds) + if measured { "*" } else { " " }
 }

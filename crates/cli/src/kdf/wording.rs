@@ -15,7 +15,7 @@ const DAY: f64 = 86_400.0;
 /// A Julian year.
 const YEAR: f64 = 365.25 * DAY;
 
-/// A span of time with three significant figures: `352 ms`, `1.19 s`, `2.77 h`, `12.3 y`, `4.2e9 y`.
+/// A duration with three significant figures: `352 ms`, `1.19 s`, `2.77 h`, `12.3 y`, `4.2e9 y`.
 pub fn span(seconds: f64) -> String {
     let (value, unit) = in_unit(seconds);
     match seconds {
@@ -91,7 +91,7 @@ pub fn threads(count: usize) -> String {
     format!("{count} thread{}", if count == 1 { "" } else { "s" })
 }
 
-/// The guessing hardware in few words: `2 threads of this CPU x 1000`.
+/// A short description of the guessing hardware: `2 threads of this CPU x 1000`.
 pub fn hardware(study: &Study) -> String {
     let hardware = &study.question.hardware;
     let own: Vec<_> = hardware
@@ -161,7 +161,7 @@ pub fn linearity(study: &Study) -> String {
     )
 }
 
-/// The published rate of a graphics card, and the time that it takes on average; not measured here.
+/// The published rate of a graphics card, and the average time that the card takes to guess; not measured here.
 pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
     let rate = study.card_guesses(row)?;
     let each = study.question.bits.iter().map(|bit| {
@@ -178,7 +178,7 @@ pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
     ))
 }
 
-/// The same card's time for volumes of other formats, at the cost that its benchmark uses.
+/// The same card's time for volumes of other formats, at the cost that the published benchmark uses.
 fn other_volumes(study: &Study) -> String {
     let each = OTHER_VOLUMES.iter().map(|rate| {
         let times = study.question.bits.iter().map(|bit| {
@@ -235,7 +235,7 @@ fn fastest(study: &Study) -> Option<String> {
     })
 }
 
-/// Spread in percent of the median, above which the figures are only approximate.
+/// Spread, as a percentage of the median, above which the figures are only approximate.
 const RESTLESS: f64 = 10.0;
 
 fn restless(study: &Study) -> Option<String> {
@@ -252,7 +252,7 @@ fn restless(study: &Study) -> Option<String> {
     })
 }
 
-/// The order by time per iteration, and which functions have another rank because of their default costs.
+/// The order by time per iteration, and the functions whose rank differs because of their default costs.
 fn per_iteration(study: &Study) -> Option<String> {
     let by_iteration = study.by_iteration();
     if by_iteration.len() < 2 {
@@ -337,7 +337,7 @@ fn within_limit(study: &Study) -> Option<String> {
     Some(words)
 }
 
-/// The PIMs of PBKDF2 below which VeraCrypt requires a long passphrase.
+/// The PIMs for PBKDF2 below which VeraCrypt requires a long passphrase.
 fn least_pims(study: &Study) -> Option<String> {
     let mut least: Vec<u32> = study
         .speeds

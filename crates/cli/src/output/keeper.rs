@@ -60,7 +60,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the process for `asker`, which checks the requested directory or chooses one.
+    /// Starts the process for `asker`, and makes it check the requested directory or choose one.
     pub fn prepare(asker: &Asker, asked: Option<&Path>) -> anyhow::Result<Self> {
         Self::begin(asker, &Order::Prepare(asked.map(Into::into)))
     }
@@ -142,7 +142,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // It exits when its standard input is closed.
+        // The process exits when its standard input is closed.
         self.orders = None;
         let _ = self.child.wait();
     }
@@ -223,7 +223,7 @@ fn done(result: io::Result<()>) -> Answer {
     }
 }
 
-/// The directory in which the process would store the runs of `asker`; does not create it.
+/// The directory in which the process would store the runs of `asker`; the directory is not created.
 pub fn runs_of(asker: &Asker) -> Option<PathBuf> {
     Some(asker.home.as_ref()?.join(".local/share/cryptbench").join(OsStr::new("runs")))
 }

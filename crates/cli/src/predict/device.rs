@@ -40,11 +40,11 @@ pub(super) fn on_model(model: &Model, load: &Load, added: &Added) -> f64 {
 /// Sizes for which a model is simulated, in order.
 const SIZES: [u64; 6] = [512, 4096, 16_384, 65_536, 262_144, 1 << 20];
 
-/// Size of the file that a model's requests access.
+/// Size of the file that is accessed by the requests to a model.
 const FILE: u64 = 1 << 30;
 
 impl Profile {
-    /// A built-in model, a model's file, or a record.
+    /// A built-in model, a model file, or a record.
     pub(super) fn find(path: &Path) -> anyhow::Result<Self> {
         if path.is_dir() || path.extension().is_some_and(|e| e == "json") {
             return Ok(Self::Record(Box::new(cryptbench_record::read(path)?)));
@@ -78,7 +78,7 @@ impl Profile {
         }
     }
 
-    /// The most important warnings about predictions for this device (docs/devices.md has the figures).
+    /// The most important reasons why predictions for this device may be wrong (docs/devices.md has the figures).
     pub(super) fn remarks(&self, serial: Option<Serial>) -> Vec<String> {
         let words = match self {
             Self::Model(model) if serial.is_some() && model.rotates() => {
@@ -124,8 +124,8 @@ impl Profile {
         serial: Option<Serial>,
     ) -> Option<f64> {
         match (self, &plain.load, serial) {
-            // The caches can be in different states in the two simulations, but encryption never makes a request
-            // faster.
+            // Encryption never makes a request faster, although the caches can be in different states in the two
+            // simulations.
             (Self::Model(model), Some(load), None) => {
                 Some(on_model(model, load, added).max(plain.seconds))
             }

@@ -18,7 +18,7 @@ pub(super) const USUAL: &str = "aes-256-xts";
 /// Maximum size of a file with rates, in bytes. A file with all ciphers is about a thousand times smaller.
 const LARGEST: u64 = 16 << 20;
 
-/// Total time to measure all ciphers; each needs at least a tenth of a second.
+/// Total time to measure all ciphers; each cipher needs at least a tenth of a second.
 const TIME: Duration = Duration::from_millis(300);
 
 /// A cipher on one thread.

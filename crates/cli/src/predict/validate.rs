@@ -79,9 +79,8 @@ pub(super) fn validate(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Study A's three devices. The software's cost per request is known only for the SSD, so it is used for all of
-/// them. When the SSD itself is predicted, the cost measured at the predicted size is not used, only the cost at
-/// the other sizes.
+/// Study A's three devices. The software's cost per request is known only for the SSD, so that cost is used for all
+/// three. To predict the SSD itself, only costs measured at other sizes than the predicted one are used.
 fn published() -> Vec<Group> {
     let files = Files::published();
     let points = files.text("atto").ok().and_then(atto).unwrap_or_default();
@@ -98,7 +97,7 @@ fn published() -> Vec<Group> {
         };
         let known = |p: &Point| {
             let (plain, encrypted) = times(p);
-            // The published figure is the rate, which gives the interval between requests at any queue depth.
+            // The published figure is a rate, from which the interval between requests follows at any queue depth.
             (plain, encrypted, p.load.bytes, 1, published_rate(p.load.operation))
         };
         points.iter().filter(same).map(known).collect()
@@ -229,7 +228,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// The prediction from this plain time.
+    /// The prediction that is based on this plain time.
     fn checked(&self, plain_s: f64, per_request_s: f64) -> Checked {
         let (_, _, bytes, queue_depth, cipher_rate) = self.known;
         let added = Added { per_request_s, cipher_rate };

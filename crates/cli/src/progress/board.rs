@@ -13,10 +13,10 @@ use cryptbench_view::columns::bare;
 use cryptbench_view::json;
 use serde_json::Value;
 
-/// Maximum number of choices in columns; if there are more, each has a row.
+/// Maximum number of choices in columns; if there are more choices, each has a row.
 const MOST_COLUMNS: usize = 4;
 
-/// Maximum width of a column heading, so that the names of the workloads fit next to three choices.
+/// Maximum width of a column heading, so that three choices fit next to the names of the workloads.
 const HEADING: usize = 14;
 
 /// Number of rows that fit on a 24-line screen with the text around them.
@@ -137,8 +137,8 @@ impl Board {
         if fits { text } else { String::new() }
     }
 
-    /// The same table for the local page, even before the first estimate, in the format of `report --format
-    /// answer`.
+    /// The same table for the local page, in the format of `report --format answer`; it exists even before the first
+    /// estimate.
     pub fn json(&self) -> Value {
         let Table { corner, headings, rows } = self.table();
         let share = |share: Option<Share>| {

@@ -64,7 +64,7 @@ impl Lines {
         }
         if say::json_line(&object(event, &self.board)).is_err() {
             self.unread = true;
-            // Other messages must not fail on this stream either, because the record must still be saved.
+            // If this stream fails, later messages to it must not fail the run, because the record must still be saved.
             let _ = silence_errors();
         }
     }

@@ -13,8 +13,8 @@ use super::{charts::png, written, zip};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Writes the archive, and returns the number of its files. All its files are derived from the record in it, which
-/// is the same as the one that `report --share` writes.
+/// Writes the archive, and returns the number of its files. All files in it are derived from its record, which is
+/// identical to the output of `report --share`.
 pub fn write(record: &Record, file: &Path) -> anyhow::Result<usize> {
     let shared = to_share(record);
     let labelled = Labelled::of(&shared);

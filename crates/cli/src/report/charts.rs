@@ -16,7 +16,7 @@ use cryptbench_view::drawing::MARK;
 use super::written;
 use crate::exit::Refusal;
 
-/// The formats of the charts, as told to users.
+/// The formats of the charts, as listed in messages.
 pub const FORMATS: &str = match cfg!(feature = "png") {
     true => "each as SVG, PDF and PNG",
     false => "each as SVG and PDF (PNG requires a build with `--features png`)",
@@ -87,7 +87,7 @@ impl<'a> Place<'a> {
         written(&file, done)
     }
 
-    /// In all formats, this program's mark is near the start of the file.
+    /// In all formats, the string that identifies this program is near the start of the file.
     fn refuse_others(&self, name: &OsStr) -> anyhow::Result<()> {
         let mut head = Vec::new();
         let ours = match self.directory.open_file(name) {

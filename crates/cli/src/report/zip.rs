@@ -14,7 +14,7 @@ const UTF8: u16 = 1 << 11;
 /// 1 January 1980. The date is fixed, so that the same files always produce the same archive.
 const DATE: u16 = 1 << 5 | 1;
 
-/// If there are more than 65,535 files or 4 GiB, which this format does not support.
+/// Fails if there are more than 65,535 files or more than 4 GiB, which this format does not support.
 pub fn archive(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Error> {
     let too_large = || Error::new(ErrorKind::FileTooLarge, "too large for a ZIP archive");
     let mut out = Vec::new();

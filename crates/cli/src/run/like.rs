@@ -12,7 +12,7 @@ use super::args::RunArgs;
 use super::of_arguments;
 use crate::exit::Refusal;
 
-/// The default profile, which the record's profile replaces.
+/// The default profile, which is replaced by the record's profile.
 const USUAL: &str = "quick";
 
 pub(super) fn request(args: &RunArgs, path: &Path) -> anyhow::Result<Request> {

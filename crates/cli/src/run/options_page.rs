@@ -95,7 +95,7 @@ fn listed(names: &[String]) -> String {
     names.iter().map(typed).collect::<Vec<_>>().join(", ")
 }
 
-/// `text` with each `docs/NAME.md` turned into a link to that page.
+/// `text` with each `docs/NAME.md` replaced by a link to that page.
 fn linked(text: &str) -> String {
     let link = |word: &str| {
         let start = word.find("docs/")?;

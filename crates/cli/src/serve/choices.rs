@@ -15,7 +15,8 @@ pub fn catalogue() -> Catalogue {
     let ciphers = cryptbench_cipher::ciphers().iter();
     Catalogue {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        // If the name cannot be sent to the page, use `.`: runs of the page are started in this directory.
+        // If the directory's name cannot be sent to the page, use `.`: runs started from the page have this working
+        // directory.
         target: here().to_str().map_or_else(|| ".".to_owned(), ToOwned::to_owned),
         systems: systems.map(system).collect(),
         ciphers: ciphers.map(|c| choice(c.name, c.label)).collect(),

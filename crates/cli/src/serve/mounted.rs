@@ -10,7 +10,7 @@ use cryptbench_text::shown;
 /// File systems that are not on a disk of this machine, although their source looks like a device.
 const NO_DISKS: [&str; 3] = ["squashfs", "iso9660", "overlay"];
 
-/// Mounts that the system needs and that nobody measures.
+/// Mounts for the system's own use, which nobody measures.
 const NOT_OFFERED: [&str; 3] = ["/boot", "/snap", "/var/lib/docker"];
 
 /// All mounted disks with a writable directory, in the order of their mount points. On the disk that contains

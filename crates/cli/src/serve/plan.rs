@@ -1,5 +1,5 @@
-//! Plans a run that the page requests, with the parser and the checks of the command line. If a value is refused,
-//! identifies its form field.
+//! Plans a run that the page requests, with the parser and the checks of the command line. If a value is refused, the
+//! form field of this value is identified.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub fn plan(words: &[OsString]) -> Result<Value, Invalid> {
         .map_err(|error| Invalid::value(option(&error, &args), of_the_page(&chain(error.as_ref()))))
 }
 
-/// The parser's message, in the terms of the page.
+/// The parser's message, in the page's terms.
 fn unparsed(error: &clap::Error) -> Invalid {
     let text = error.render().to_string();
     let first = text.split("\n\n").next().unwrap_or_default();
@@ -53,7 +53,7 @@ fn unparsed(error: &clap::Error) -> Invalid {
         let end = name.find([' ', '=', '<', ']', '>']).unwrap_or(name.len());
         name[..end].to_lowercase()
     });
-    // The value is omitted: the message is shown next to its field.
+    // The value is omitted from the message, which is shown next to its field.
     let reason = std::error::Error::source(error).map(ToString::to_string);
     let problem = match (&name, reason, error.get(ContextKind::ValidValue)) {
         (Some(name), _, Some(ContextValue::Strings(all))) if !all.is_empty() => {

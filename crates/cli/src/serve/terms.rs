@@ -1,4 +1,4 @@
-//! Expresses refusals in the terms of the page: labels of fields in place of command-line options.
+//! Expresses refusals in the page's terms: labels of fields in place of command-line options.
 
 use cryptbench_answer::names::capitalised;
 

@@ -35,8 +35,8 @@ pub struct Own {
     kind_not_known: Option<String>,
 }
 
-/// Why the conclusions of studies A and D on kinds of devices are not tested on a record, if the reason is that the
-/// kind of its device is unknown.
+/// The reason why the conclusions from studies A and D about kinds of devices are not tested, if the kind of the
+/// record's device is unknown.
 fn kind_not_known(study: Letter, record: &Record) -> Option<String> {
     let found = record.target.device_kind.as_ref()?;
     (matches!(study, Letter::A | Letter::D) && found.kind.is_none()).then(|| {

@@ -4,7 +4,7 @@ use cryptbench_studies::beside::Beside;
 use cryptbench_studies::{Answer, Field, Replay, Replayed, Table, Verdict};
 use cryptbench_view::columns::{grid, hang, paragraph};
 
-/// Number of devices whose cells are all shown next to a record; for the other devices, only the distance is shown.
+/// Number of devices whose cells are all shown next to a record; for all other devices, only the distance is shown.
 const SHOWN: usize = 1;
 
 /// Every study in one row.
@@ -135,7 +135,7 @@ fn conclusion(c: &Replayed, width: usize) -> String {
 }
 
 pub fn table(t: &Table, width: usize) -> String {
-    // Names are left-aligned. Columns of numbers start with the first one that has a number in the first row.
+    // Names are left-aligned. The columns of numbers start with the first column that has a number in the first row.
     let is_number = |field: &Field| matches!(field, Field::Number(_));
     let first = t.rows.first().and_then(|row| row.iter().skip(1).position(is_number));
     let mut text = paragraph(&t.title, width, 0);

@@ -11,10 +11,10 @@ use crate::run::args::RunArgs;
 use crate::say::print;
 use crate::{ciphers, kdf};
 
-/// Maximum time for each of the two measurements, in seconds.
+/// Maximum time in seconds for each of the two measurements.
 const LONGEST: f64 = 20.0;
 
-/// Maximum time for each of the two measurements, in multiples of a trial's time.
+/// Maximum time for each of the two measurements, as a multiple of a trial's duration.
 const TRIALS: f64 = 200.0;
 
 /// Buffer sizes for each cipher, in MB: that of the study, and a smaller one if there is too little time for it.
@@ -33,7 +33,7 @@ fn buffer(seconds: f64) -> u32 {
     BUFFERS[usize::from(seconds < LONGEST / 4.0)]
 }
 
-/// The work of a run with these arguments, in one sentence.
+/// What is measured in a run with these arguments, in one sentence.
 pub fn forecast(args: &RunArgs) -> String {
     let seconds = seconds(args);
     format!(

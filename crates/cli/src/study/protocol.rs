@@ -16,12 +16,12 @@ pub struct Protocol {
     pub systems: &'static [Program],
     /// Ciphers for all systems; if empty, each system uses its own.
     pub ciphers: &'static [&'static str],
-    /// Ciphers of individual systems, under the systems' names in cryptbench: of a system itself if the cipher is
-    /// not its default, and of its substitute.
+    /// Ciphers of individual systems, under the systems' names in cryptbench: the cipher of the system itself if this
+    /// is not its default, and that of its substitute.
     pub own_ciphers: &'static [(&'static str, &'static str)],
     /// Settings of individual systems, under the systems' names in cryptbench.
     pub settings: &'static [(&'static str, &'static str, &'static str)],
-    /// A profile in which systems are also measured on a partition, and in a container file on a partition.
+    /// A profile with which systems are also measured on a partition, and in a container file on a partition.
     pub places: Option<&'static str>,
     /// Whether each system needs a different substitute, because the study compares the systems.
     pub apart: bool,
@@ -38,9 +38,9 @@ pub struct Protocol {
 pub struct Program {
     /// Its name in the study.
     pub name: &'static str,
-    /// Its cipher and settings in the study, as far as stated.
+    /// The system's cipher and settings in the study, as far as the study states them.
     pub had: &'static str,
-    /// Its name in cryptbench, if cryptbench can set it up.
+    /// The system's name in cryptbench, if cryptbench can set it up.
     pub itself: Option<&'static str>,
     /// Its substitutes, best first.
     pub replaced_by: &'static [&'static str],
@@ -86,8 +86,8 @@ pub fn protocol(study: Letter) -> Protocol {
             serial: true,
             in_ram: true,
         },
-        // The Mac's encrypted volumes use AES-128 in XTS mode; other systems can open such volumes, but not create
-        // them.
+        // Encrypted volumes on the Mac use AES-128 in XTS mode. Other operating systems can open such volumes, but not
+        // create them.
         Letter::B => Protocol {
             profiles: &["dd-removable"],
             on_devices: &[],

@@ -17,7 +17,7 @@ use crate::run::args::RunArgs;
 pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) {
     let (mut chosen, mut remarks) = (args.clone(), Vec::new());
     let prepared = args.place.pair.get(1..).unwrap_or_default();
-    // A device has no file system on which systems could store files.
+    // If the target is a device, it has no file system in which systems could store files.
     let is_on_devices = args.place.pair.first().is_some_and(|plain| !plain.is_dir());
     let is_on_device = args.place.pair.is_empty()
         && args.place.emulate.is_none()
@@ -117,7 +117,7 @@ fn one(
     }
 }
 
-/// Whether a system creates its own files or file system on the target.
+/// Whether a system creates its own files or its own file system on the target.
 fn has_a_disk(name: &str) -> bool {
     cryptbench_system::find(name).is_ok_and(cryptbench_system::System::makes_a_disk)
 }
@@ -184,7 +184,7 @@ pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
 /// The setting of systems that can use the study's file system.
 const FILE_SYSTEM: &str = "file-system";
 
-/// If plain storage has NTFS, makes the systems use it as well; returns a description in a sentence. `None` if no
+/// If plain storage has NTFS, makes the systems use NTFS as well; returns a description in a sentence. `None` if no
 /// system has a separate file system.
 fn on_ntfs(chosen: &mut RunArgs) -> Option<String> {
     let has_one = |name: &String| {
@@ -221,7 +221,7 @@ fn file_system(directory: &Path) -> Option<String> {
     let details = Details::of(&std::fs::metadata(&directory).ok()?);
     let mount = mount_of(details.file_system, &directory)?;
     let is_ntfs = match mount.file_system.as_str() {
-        // ntfs-3g is one of several programs whose mounts have this type.
+        // ntfs-3g is only one of several programs whose mounts have this type.
         "fuseblk" => signatures(&mount.source).is_ok_and(|all| all.iter().any(|s| s.name == NTFS)),
         name => name.starts_with(NTFS),
     };

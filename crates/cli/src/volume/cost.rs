@@ -28,7 +28,7 @@ pub fn is_told() -> bool {
     std::env::var_os(TO_TERMINAL).is_some() || say::stderr_is_terminal()
 }
 
-/// Prints the maximum time to find the key of the volume, if it is long.
+/// Prints the maximum time to find the key of the volume, if this time is long.
 pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effort: Effort<'_>) {
     if !is_told() {
         return;
@@ -43,8 +43,8 @@ pub fn tell(args: &UnlockArgs, header: &dyn BlockDevice, pim: Option<u32>, effor
     }
 }
 
-/// The derivations that are needed if only the last key fits, and the length of each derived key; empty if they are
-/// unknown.
+/// The derivations that are needed if only the last key fits, and the length of each derived key; empty if the
+/// derivations are unknown.
 fn derivations(
     args: &UnlockArgs,
     header: &dyn BlockDevice,
@@ -53,7 +53,7 @@ fn derivations(
     if let Ok(keyslots) = luks::derivations(header, args.key_slot) {
         return keyslots;
     }
-    // The derivations of BitLocker and FreeOTFE take a second, and their cost cannot be chosen.
+    // Key derivation for BitLocker and FreeOTFE takes about a second, and its cost cannot be chosen.
     let format = args.format.as_deref();
     if matches!(format, Some("bitlocker" | "freeotfe")) || bitlocker::info(header).is_ok() {
         return Vec::new();
@@ -73,8 +73,8 @@ fn derivations(
     all.into_iter().map(|derivation| (derivation, KEY_BYTES)).collect()
 }
 
-/// The time of a derivation, extrapolated from a short one; `None` if its parameters are impossible because the
-/// header is damaged.
+/// The time of a derivation, extrapolated from that of a short derivation; `None` if its parameters are impossible
+/// because the header is damaged.
 pub fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -> Option<Duration> {
     let sample = match *derivation {
         Derivation::Pbkdf2 { prf, iterations } => {

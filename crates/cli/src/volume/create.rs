@@ -63,7 +63,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     let mut credentials = secrets::read(&source, &whose, luks, Prompt::Twice, stop)?;
     credentials.recovery_password = recovery.as_ref().map(|known| known.password.digits().into());
     plan.warn_of_weak(&credentials);
-    // VeraCrypt mounts a disk only if the header has the disk's sector size.
+    // VeraCrypt mounts a disk only if the header specifies the disk's sector size.
     let disk_sector = existing.as_ref().and_then(disk_sector);
     let (file, opened) = match existing {
         Some(open) => (None, target::take(&args.volume, open, Access::ReadWrite, false)?),
@@ -98,7 +98,7 @@ pub fn create(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// A note about what the volume reveals if it was not filled.
+/// A note about the information that a volume reveals if it was not filled.
 fn unfilled(args: &CreateArgs, existed: bool) -> String {
     let tcrypt = matches!(args.format, FormatArg::Veracrypt | FormatArg::Truecrypt);
     if args.fill || tcrypt && !args.quick {
@@ -112,7 +112,7 @@ fn unfilled(args: &CreateArgs, existed: bool) -> String {
     )
 }
 
-/// Fills a new volume with zeros, which are stored encrypted: they cannot be distinguished from data.
+/// Fills a new volume with zeros, which are stored encrypted: they cannot be distinguished from encrypted data.
 fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
     const PIECE: u64 = 1 << 20;
     let failed = |source| VolumeError::Io { doing: "filling the volume", source };
@@ -194,7 +194,7 @@ impl<'a> Plan<'a> {
                     weak::warn(passphrase, &derivation, 64);
                 }
             }
-            // The cost is fixed, and this program cannot time the function.
+            // The cost of this function is fixed, and this program cannot time it.
             Self::Bitlocker { .. } => {}
         }
     }
@@ -289,10 +289,10 @@ fn bitlocker_options<'a>(
     Ok(options)
 }
 
-/// The recovery password of a new BitLocker volume.
+/// The recovery password for a new BitLocker volume.
 struct Recovery<'a> {
     password: RecoveryPassword,
-    /// The new file for it; `None` if it was read from one.
+    /// The new file for the recovery password; `None` if the password was read from a file.
     keep_in: Option<&'a Path>,
 }
 
@@ -332,7 +332,7 @@ fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     if let Some(cipher) = known.clone().find(|cipher| cipher.name == name) {
         return Ok((cipher.specification, cipher.key_bytes()));
     }
-    // The longest key of a dm-crypt cipher: that of AES-256 for `aes-xts-plain64`.
+    // The longest key of a dm-crypt cipher: for `aes-xts-plain64`, that of AES-256.
     let longest = name.split_once('-').and_then(|(cipher, mode)| {
         let lengths = cryptbench_cipher::dm_crypt_key_bytes(cipher, mode).ok()?;
         Some((cipher, mode, lengths.last().copied().unwrap_or(0)))
@@ -365,7 +365,7 @@ fn luks_hash(prf: &str) -> anyhow::Result<&'static str> {
     named.ok_or_else(|| VolumeError::Invalid(format!("LUKS has no hash `{prf}`")).into())
 }
 
-/// A function with the cost that makes it take `time` on this machine.
+/// A KDF with a cost that makes it take `time` on this machine.
 pub fn calibrated(
     name: &str,
     key_bytes: usize,
@@ -413,7 +413,7 @@ fn hidden(args: &CreateArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The first `usable` bytes of the volume that was just created, or all of it.
+/// The first `usable` bytes of the volume that was just created, or the whole volume.
 fn open_created(
     args: &CreateArgs,
     credentials: &Credentials,
@@ -441,7 +441,7 @@ fn open_created(
     })
 }
 
-/// Runs the system's mkfs on the volume, which is served during that time.
+/// Runs the system's mkfs on the volume, which is served until mkfs exits.
 fn make_file_system(args: &CreateArgs, volume: Volume, kind: FileSystemArg) -> anyhow::Result<()> {
     let journal = mount::journal(&args.volume)?;
     let mut mounted =

@@ -121,7 +121,7 @@ fn resumable(
     Ok(directory.sync().map_err(fail)?)
 }
 
-/// Locks a file that was opened by this name. False if another process holds the lock, or has completed the file in
+/// Locks a file that was opened under this name. False if another process holds the lock, or has completed the file in
 /// the meantime.
 fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
     let is_there = || {

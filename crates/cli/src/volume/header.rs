@@ -162,9 +162,9 @@ fn put_back(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens a header backup only once, so that the file that is examined is the one that is restored.
+/// Opens a header backup only once, so that the examined file is the one that is restored.
 fn open_backup(path: &Path) -> anyhow::Result<File> {
-    // Non-blocking: opening a pipe would wait for its other end.
+    // Non-blocking: opening a pipe would wait for another process to open its other end.
     let file = Opening::to_read().without_waiting().open(path);
     Ok(file.map_err(|e| Refusal::input(path, &e.to_string()))?)
 }

@@ -24,7 +24,7 @@ use crate::say::{print, print_json, terminal_style};
 #[derive(serde::Serialize)]
 struct Told<'a> {
     detection: &'a Detection,
-    /// Why it cannot be opened here.
+    /// Why the volume cannot be opened here.
     cannot_be_opened: Option<String>,
     partitions: Vec<Inside<'a>>,
     luks: Option<&'a Info>,
@@ -82,7 +82,7 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     };
     let whole = !matches!(detection.kind, Kind::PartitionTable { .. });
     let obstacle = detection.kind.obstacle().filter(|_| whole).map(|error| chain(&error));
-    // Damage to the metadata is printed with the rest, as for a damaged LUKS header.
+    // Damage to the metadata is reported in the same output, as for a damaged LUKS header.
     let metadata = match &detection.kind {
         Kind::BitLocker { .. } => {
             Some(Metadata::of(bitlocker::info(&**device), Metadata::BitLocker))
@@ -359,7 +359,7 @@ pub struct Lines(Vec<(String, String)>);
 
 impl Lines {
     pub fn add(&mut self, name: &str, value: &dyn std::fmt::Display) {
-        // Most of it comes from a header, which may be untrusted.
+        // Most of the output comes from a header, which may be untrusted.
         let shown = |text: &str| printable(text).into_owned();
         self.0.push((shown(name), shown(&value.to_string())));
     }

@@ -46,7 +46,7 @@ fn add_or_change(args: &ChangeKeyArgs, add: bool, stop: &AtomicBool) -> anyhow::
     if confined::is_child() {
         return task.in_child(work, stop);
     }
-    // If the old passphrase is wrong, it is requested again, but the new one is not.
+    // If the old passphrase is wrong, it is requested again, but the new passphrase is not.
     let new = OnceCell::new();
     task.run(
         None,

@@ -26,7 +26,7 @@ use crate::signal::PROMPTING;
 /// Maximum length of a passphrase or of a LUKS key file in bytes, as in cryptsetup.
 const MOST: u64 = 8 << 20;
 
-/// Initial capacity for a passphrase from a pipe, in bytes.
+/// Initial capacity, in bytes, of the buffer for a passphrase from a pipe.
 const SHORT: usize = 512;
 
 /// How to prompt for a passphrase.
@@ -44,8 +44,8 @@ const TRIES: usize = 3;
 /// Whether an existing passphrase was typed at the terminal since the last attempt started.
 static TYPED: AtomicBool = AtomicBool::new(false);
 
-/// Repeats `attempt` while no key fits and the passphrase was typed. A passphrase from a pipe or a file would be
-/// the same again, and a program that writes to standard input does not wait for a prompt.
+/// Repeats `attempt` while no key fits and the passphrase was typed. A passphrase from a pipe or a file would not
+/// change, and a program that writes to standard input does not wait for a prompt.
 pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
     for left in (1..TRIES).rev() {
         TYPED.store(false, Ordering::Relaxed);
@@ -119,11 +119,11 @@ fn each_file(
     let mut has_any = false;
     for name in names.iter().filter(|name| !name.as_encoded_bytes().starts_with(b".")) {
         let reached = directory.reached().join(name);
-        // Checked before it is opened, because opening some devices has an effect.
+        // The file's type is checked before it is opened, because opening some devices has side effects.
         if reached.is_file() {
             let shown = path.join(name);
             let file = open(&reached, &shown)?;
-            // Its name may refer to another file by now.
+            // The file's name may refer to another file by now.
             if file.metadata().is_ok_and(|found| found.is_file()) {
                 reads(&shown, &file)?;
                 has_any = true;
@@ -191,7 +191,7 @@ fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
 /// The contents of a file, without a newline at its end.
 pub fn from_file(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     let mut secret = whole(path, stop)?;
-    // Editors and echo add one newline; further ones may be intended.
+    // Editors and echo add one newline; any further newlines may be part of the passphrase.
     if secret.ends_with(b"\n") {
         secret.resize(secret.len() - 1);
     }
@@ -203,7 +203,7 @@ fn whole(path: &Path, stop: &AtomicBool) -> anyhow::Result<LockedBytes> {
     limited(path, &open(path, path)?, 0, MOST, true, stop)
 }
 
-/// The first `most` bytes of a file after the skipped ones. If `strict`, a longer file is an error.
+/// The first `most` bytes of a file after the skipped ones. If `strict` is set, a longer file is an error.
 fn limited(
     path: &Path,
     mut file: &File,
@@ -214,11 +214,11 @@ fn limited(
 ) -> anyhow::Result<LockedBytes> {
     let fail = |e: std::io::Error| Refusal::input(path, &e.to_string());
     if skip > 0 {
-        // Bytes of a pipe cannot be skipped.
+        // Bytes in a pipe cannot be skipped by seeking.
         file.seek(SeekFrom::Start(skip)).map_err(fail)?;
     }
     let len = file.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |m| m.len());
-    // One additional byte, to detect the end.
+    // Reads one additional byte, to detect whether the file is longer.
     let mut bytes = LockedBytes::zeroed(len.min(most) as usize + 1);
     let mut filled = 0;
     loop {
@@ -284,8 +284,8 @@ fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     Ok(LockedBytes::copy_of(first.as_bytes()).into())
 }
 
-/// The result of `receives`, which passes the given pipe to a process of this program that reads the credentials
-/// from it.
+/// The result of `receives`, which passes the given pipe to another process of this program; that process reads the
+/// credentials from the pipe.
 pub fn through_pipe<T>(
     all: &[&Credentials],
     receives: impl FnOnce(File) -> anyhow::Result<T>,

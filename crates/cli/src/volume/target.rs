@@ -62,11 +62,11 @@ pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     })
 }
 
-/// How long another process may hold the lock: udev acquires it briefly when a writer closes a disk.
+/// How long another process may hold the lock: udev briefly acquires this lock when a writer closes a disk.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The device of an open file, which messages call `path`. Only this file is used, whatever its name refers to
-/// later. It bypasses the page cache if `direct` is set and this is possible.
+/// The device of an open file, which messages call `path`. Only this open file is used, whatever its name refers to
+/// later. If `direct` is set, the page cache is bypassed where possible.
 pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Result<Target> {
     check_unused(path, &file, access)?;
     let device = device(file, access, direct);
@@ -74,7 +74,7 @@ pub fn take(path: &Path, file: File, access: Access, direct: bool) -> anyhow::Re
     Ok(Target { device: Arc::new(device) })
 }
 
-/// Opens the file or device at `path` for another process, which gets the lock with it.
+/// Opens and locks the file or device at `path` for another process, which gets the lock with the open file.
 pub fn open_for_child(path: &Path, access: Access) -> anyhow::Result<File> {
     let file = open_file(path, access)?;
     check_unused(path, &file, access)?;
@@ -88,7 +88,7 @@ pub fn size_of(path: &Path, file: &File) -> anyhow::Result<u64> {
     Ok(device.map_err(fail)?.size())
 }
 
-/// A device of an open file that no other process uses.
+/// The device for an open file that no other process uses.
 pub fn device(file: File, access: Access, direct: bool) -> io::Result<FileDevice> {
     let read_only = access == Access::ReadOnly;
     if direct {
@@ -118,14 +118,14 @@ fn check_unused(path: &Path, file: &File, access: Access) -> anyhow::Result<()> 
 /// Opens the file or device; a block device must not be in use.
 fn open_file(path: &Path, access: Access) -> anyhow::Result<File> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
-    // Checked first: opening some devices has an effect, for example of a watchdog.
+    // Checked first: opening some devices has side effects; for example, it starts a watchdog.
     let found = fs::metadata(path).map_err(fail)?;
     let details = Details::of(&found);
     if let Some(what) = unfit(details.kind) {
         let reason = format!("a volume must be a regular file or a block device, not {what}");
         return Err(Refusal::target(path, &reason).into());
     }
-    // Non-blocking, because a pipe may have replaced the file.
+    // Non-blocking, because the file may have been replaced by a pipe.
     let mut opening = match access {
         Access::ReadOnly => Opening::to_read(),
         Access::ReadWrite => Opening::to_write(),
@@ -201,7 +201,7 @@ fn refuse_mounted(path: &Path, number: u64) -> anyhow::Result<()> {
     }
 }
 
-/// The formats that are handled differently.
+/// The formats that are handled differently from each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Luks,
@@ -418,7 +418,8 @@ fn unlock_detached(
 /// Opens the file or device at `path` for overwriting, if `destroy` specifies the same one. `None` if nothing
 /// exists there.
 ///
-/// It is opened once, before any prompt, so that exactly the file that the user specified twice is overwritten.
+/// The file is opened only once, before any prompt, so that exactly the file that the user specified twice is
+/// overwritten.
 pub fn to_destroy(path: &Path, destroy: Option<&Path>) -> anyhow::Result<Option<File>> {
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     match fs::metadata(path) {

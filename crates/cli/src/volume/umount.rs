@@ -41,7 +41,7 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     {
         return Err(SystemError::Busy { path: path.to_owned() }.into());
     }
-    // A handle is opened first, because the PID of an exited process may already belong to another one.
+    // A handle is opened first, because the PID of an exited process may already belong to another process.
     if let Ok(handle) = Handle::open(server.process)
         && !server.has_ended()
     {

@@ -19,7 +19,7 @@ const COMMON: &[&str] = &[
     "iloveyou", "abc123", "changeme", "hallo", "passwort", "dragon", "monkey", "football",
 ];
 
-/// Entropy of a passphrase on such a list, in bits.
+/// Entropy in bits of a passphrase that is on such a list.
 const LISTED: f64 = 12.0;
 
 /// Warns on a terminal about a passphrase that can be guessed quickly, at the rate of `cryptbench kdf`.
@@ -53,9 +53,9 @@ fn told(bits: f64, guess_s: f64) -> Option<String> {
     ))
 }
 
-/// An upper limit of a passphrase's entropy in bits: it is calculated as if the characters were random, within the
-/// kinds of characters that occur. Repeated and consecutive characters count as one bit each, and a passphrase that
-/// is on every list has `LISTED` bits.
+/// An upper bound on a passphrase's entropy in bits, calculated as if the characters were drawn at random from the
+/// kinds of characters that occur. Repeated and consecutive characters count as one bit each, and a passphrase that is
+/// on every list has `LISTED` bits.
 fn bits(passphrase: &[u8]) -> f64 {
     if COMMON.iter().any(|common| passphrase.eq_ignore_ascii_case(common.as_bytes())) {
         return LISTED;

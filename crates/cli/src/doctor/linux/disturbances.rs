@@ -15,7 +15,7 @@ use crate::doctor::diagnosis::Finding;
 /// Time for which the counters are observed.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// Minimum shares of the time that count as a disturbance: from about these values on, they are visible in the
+/// Minimum shares of the time that count as a disturbance: from about these values on, a disturbance is visible in the
 /// noise floor.
 const BUSY: f64 = 0.10;
 const STOLEN: f64 = 0.01;
@@ -41,7 +41,7 @@ pub fn look(directory: &Path) -> Vec<Finding> {
     findings
 }
 
-/// The directories of the kernel's files; tests use others.
+/// The directories of the kernel's files; tests use other directories.
 struct Root {
     proc: PathBuf,
     sys: PathBuf,
@@ -167,7 +167,7 @@ impl Root {
         let source = text(&source).trim().to_owned();
         Some(match source.as_str() {
             "" => return None,
-            // These are read in user space (vdso(7)).
+            // These clocks are read in user space (vdso(7)).
             "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter" => {
                 Finding::ok("clock", format!("{source}, read without a system call"))
             }

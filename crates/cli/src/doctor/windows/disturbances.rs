@@ -11,7 +11,7 @@ use cryptbench_os::{dirs, user};
 
 use crate::doctor::diagnosis::Finding;
 
-/// Time for which the counters are observed.
+/// Duration for which the counters are observed.
 const WATCHED: Duration = Duration::from_secs(1);
 
 /// Minimum share of the time for which other load counts as a disturbance, as on Linux.
@@ -79,8 +79,8 @@ fn write_cache(volume: Option<&str>) -> Finding {
     }
 }
 
-/// VeraCrypt and TrueCrypt volumes are identified by their devices. The Windows shell tells every user whether
-/// BitLocker encrypts the volume; only administrators can query the method.
+/// VeraCrypt and TrueCrypt volumes are identified by their devices. Any user can query the Windows shell whether
+/// BitLocker encrypts the volume; only administrators can query the encryption method.
 fn encryption(volume: Option<&str>) -> Finding {
     let name = "encryption";
     let Some(volume) = volume else {
@@ -132,8 +132,8 @@ fn protection(state: &str) -> Option<&'static str> {
     })
 }
 
-/// Percentage and method from `manage-bde -status` in any language: the fields whose values are a percentage and a
-/// cipher.
+/// Percentage and method from `manage-bde -status` in any language: the two fields whose values have the form of a
+/// percentage and of a cipher.
 fn bitlocker(volume: &str, text: &str) -> String {
     let value = |line: &str| line.split_once(':').map(|(_, value)| value.trim().to_owned());
     let values: Vec<String> = text.lines().filter_map(value).collect();
@@ -148,7 +148,7 @@ fn bitlocker(volume: &str, text: &str) -> String {
     }
 }
 
-/// Drivers that see each file that is opened, such as virus scanners.
+/// Drivers that intercept the opening of files, such as virus scanners.
 fn filters(volume: Option<&str>) -> Finding {
     let name = "filter drivers";
     let Some(volume) = volume else {

@@ -21,7 +21,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Starts the process, and returns the signatures of its keys. Without credentials there are none.
+    /// Starts the process, and returns the signatures of its keys. There are no signatures if there are no credentials.
     ///
     /// # Errors
     /// Also if a passphrase cannot be unwrapped, which the process has already reported.
@@ -45,7 +45,7 @@ impl Answers {
         })
     }
 
-    /// Stops showing progress, because something else is printed.
+    /// Stops showing progress, because other output follows.
     pub fn be_silent(&mut self) {
         self.patience = Patience::unending();
     }

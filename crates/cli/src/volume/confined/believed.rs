@@ -72,7 +72,7 @@ impl Asks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
     pub read_only: bool,
-    /// Whether it can be served as a disk.
+    /// Whether the volume can be served as a disk.
     pub as_disk: bool,
     /// Bytes.
     pub sector: usize,

@@ -33,13 +33,13 @@ pub struct Given {
     pub header: Option<FileDevice>,
     /// An additional file that is read or written.
     pub other: Option<File>,
-    /// That file as a device, if it is a header backup to be restored.
+    /// The additional file as a device, if it is a header backup to be restored.
     pub(super) saved: Option<FileDevice>,
     pub credentials: Vec<Credentials>,
 }
 
 impl Given {
-    /// The input for work in a process that is not confined.
+    /// The input for work that is done in an unconfined process.
     pub(super) fn here(
         task: &Task<'_>,
         volume: File,
@@ -106,7 +106,7 @@ struct Arrived {
 
 impl Arrived {
     fn receive() -> anyhow::Result<Self> {
-        // Neither Ctrl-C nor the closing of the terminal may kill a process that the keeper has to stop first.
+        // Neither Ctrl-C nor closing the terminal may kill this process: the keeper must stop it in order.
         let _ = process::leave_terminal();
         let wrong = super::NOT_FOR_USERS;
         let channel = Channel::to_parent().context(wrong)?;
@@ -126,7 +126,7 @@ fn receive_all(secrets: Option<File>, count: u8) -> anyhow::Result<Vec<Credentia
     (0..count).map(|_| secrets::receive(&mut secrets)).collect()
 }
 
-/// Reports the task's requirements, if that is the only task of this process.
+/// Reports the volume's requirements, if this is the only task of this process.
 fn answer(
     task: &Task<'_>,
     volume: File,
@@ -173,7 +173,7 @@ fn before_confinement(stop: &AtomicBool) -> anyhow::Result<()> {
 /// The child's side of a service.
 pub struct Here {
     channel: Channel,
-    /// The owner of the served files: the keeper's user and group.
+    /// The owner of the served files: the user and group of the keeper.
     pub owner: (u32, u32),
     pub volume: Arc<Volume>,
     told: bool,
@@ -181,7 +181,8 @@ pub struct Here {
 
 /// Confines this process and opens the volume; `None` if it only had to report the volume's requirements.
 ///
-/// `prepare` creates what a confined process could not create, and returns the access that the process still needs.
+/// `prepare` creates what a confined process could not create, and returns the access rights that the process still
+/// needs.
 pub fn begin<T>(
     args: &UnlockArgs,
     access: Access,
@@ -227,9 +228,8 @@ pub fn begin<T>(
 
 /// Drops the privileges of this process.
 ///
-/// # Errors
-/// If privileges remain, or the kernel does not filter system calls. In that case, nothing of the volume has been
-/// read yet.
+/// # Errors If privileges remain, or the kernel does not filter system calls. In that case, no part of the volume has
+/// been read yet.
 fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
     let rights = give_up_rights().context("it keeps root privileges");
     let calls = confine(needs).context("its system calls are not filtered");
@@ -247,7 +247,7 @@ fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
 }
 
 impl Here {
-    /// The files to serve on; `None` if the keeper does not need the service.
+    /// The files on which to serve; `None` if the keeper does not need the service.
     pub fn wait(&self) -> anyhow::Result<Option<(On, Vec<File>)>> {
         let (message, files) = self.channel.receive()?;
         Ok(match &message[..] {
@@ -277,7 +277,7 @@ impl Here {
     }
 }
 
-/// Flushes the volume, so that written data is stable once the child has exited.
+/// Flushes the volume, so that written data is on stable storage once the child has exited.
 pub fn flush(volume: &Volume) -> anyhow::Result<ExitCode> {
     volume.flush().map_err(|source| VolumeError::Io { doing: "flushing the volume", source })?;
     Ok(ExitCode::SUCCESS)

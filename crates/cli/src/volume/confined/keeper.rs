@@ -159,7 +159,7 @@ impl Confined {
             }
             if self.says_something_within(POLL)? {
                 let Some(channel) = &self.channel else { return Err(self.ended()) };
-                // The files in this message are not needed.
+                // The files that come with this message are not needed.
                 let (message, _) = channel.receive()?;
                 return if message.is_empty() { Err(self.ended()) } else { Ok(message) };
             }
@@ -193,11 +193,11 @@ impl Confined {
     }
 
     /// Runs `act`, a step of the setup for which the kernel waits for this child. The call cannot be interrupted.
-    /// Therefore the child is killed if it stays idle, or if it still blocks the call after a signal.
+    /// Therefore the child is killed if it stays idle, or if the call still blocks after a signal.
     pub fn watched<T: Send>(&self, stop: &AtomicBool, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
-            // Runs on another thread, because the kernel delivers signals to the first thread even if that
-            // waits for ever.
+            // Runs on another thread, because the kernel delivers signals to the main thread even while that thread is
+            // blocked.
             let acting = scope.spawn(act);
             let mut silence = Silence::of(self.child.id());
             let mut signalled: Option<Instant> = None;
@@ -231,7 +231,7 @@ impl Confined {
         }
     }
 
-    /// Waits until the child has finished its work. A signal asks the child to exit, which it does as soon as no
+    /// Waits until the child has finished its work. A signal asks the child to exit, which the child does as soon as no
     /// operation is half done.
     fn finish(&mut self, mut patience: Patience, stop: &AtomicBool) -> anyhow::Result<()> {
         let mut asked: Option<Instant> = None;
@@ -272,7 +272,7 @@ impl Confined {
             }
             std::thread::sleep(TICK);
         };
-        // All of the child's output is printed before anything else.
+        // Before anything else, all remaining output of the child is printed.
         if let Some(messages) = self.messages.take() {
             let _ = messages.join();
         }

@@ -104,7 +104,7 @@ pub struct Task<'a> {
     pub access: Access,
     /// Whether the work restores a header, which then determines the required credentials.
     pub restores: bool,
-    /// Whether the work writes the plaintext to the additional file, whose length then shows the progress.
+    /// Whether the work writes plaintext to the additional file, in which case that file's length shows the progress.
     pub grows: bool,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Task<'a> {
         work: impl Fn(Given) -> anyhow::Result<ExitCode>,
         stop: &AtomicBool,
     ) -> anyhow::Result<ExitCode> {
-        // Created in the first attempt; nothing is written to it until a key fits.
+        // The file is created in the first attempt; nothing is written to it until a key fits.
         let (mut make, mut made) = (Some(make), None::<File>);
         in_tries(|| {
             let volume = target::open_for_child(&self.unlock.volume, self.access)?;
@@ -207,7 +207,7 @@ impl<'a> Task<'a> {
         let credentials = secrets(&mut || self.ask(&volume, saved, stop))?;
         let other = other()?;
         let other = other.as_ref();
-        // The length of a partition is in the partition table, which this process does not read.
+        // A partition's length is specified in the partition table, which this process does not read.
         let patience = match other.filter(|_| self.grows && self.unlock.partition.is_none()) {
             Some(other) => {
                 let all = target::size_of(&self.unlock.volume, &volume)?;
@@ -231,7 +231,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The task's requirements according to the volume's header or the backup `saved`. The volume is open for
+    /// The task's requirements according to the header of the volume or of the backup `saved`. The volume is open for
     /// reading.
     pub fn ask(
         &self,
@@ -250,7 +250,7 @@ impl<'a> Task<'a> {
 /// Determines the task's requirements.
 pub type Asking<'a> = &'a mut dyn FnMut() -> anyhow::Result<Asks>;
 
-/// Returns the result of work that had keys in memory, after a warning if they could be swapped out.
+/// Returns the result of work that had keys in memory, after a warning if these keys could be swapped out.
 fn warned(result: anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     super::warn_of_swap();
     result

@@ -28,7 +28,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// For work that prints its progress.
+    /// For work that prints its own progress.
     pub(super) fn unending() -> Self {
         Self { since: Instant::now() + NEVER, ..Self::default() }
     }
@@ -40,7 +40,7 @@ impl Patience {
         Self { since: Instant::now(), grows, bar: None }
     }
 
-    /// Shows the progress of the work, if it has taken long enough.
+    /// Shows the progress of the work, if the work has taken long enough.
     pub(super) fn look(&mut self) {
         if self.since.elapsed() < SHORT {
             return;

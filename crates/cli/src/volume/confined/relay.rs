@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use crate::say;
 
-/// Maximum length of printed messages in bytes; anything beyond is read and dropped.
+/// Maximum length of printed messages in bytes; output beyond this length is read and dropped.
 const MOST_MESSAGES: usize = 64 << 10;
 
 /// Maximum length of printed output in bytes. The metadata of a LUKS2 header is at most 4 MiB long.
@@ -34,7 +34,7 @@ pub(super) fn messages(from: File) -> JoinHandle<()> {
     })
 }
 
-/// The child's complete standard output; an error if it is too long.
+/// The child's complete standard output; an error if the output is too long.
 pub(super) fn output(from: File) -> JoinHandle<std::io::Result<Vec<u8>>> {
     std::thread::spawn(move || {
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! The kind of a directory, and what its headers reveal without a key.
+//! The kind of a directory, and what the headers of its files reveal without a key.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,13 +23,13 @@ use crate::volume::target;
 #[derive(Default, Serialize)]
 pub struct Found {
     what: String,
-    /// Why this program does not open it.
+    /// Why this program does not open the directory.
     cannot_be_opened: Option<String>,
     /// Lower files with a header.
     files: u64,
     pub directories: u64,
     pub links: u64,
-    /// Number of names that are encrypted, and of those that are not.
+    /// Number of names that are encrypted, and number of names that are not.
     encrypted_names: u64,
     plain_names: u64,
     /// Total decrypted size of all files, in bytes.
@@ -39,7 +39,7 @@ pub struct Found {
     /// Signatures of the keys of files and of names.
     keys: BTreeMap<String, u64>,
     name_keys: BTreeMap<String, u64>,
-    /// The first entries that are not complete lower files, with the reasons, and the number of others.
+    /// The first entries that are not complete lower files, with the reasons, and the number of further ones.
     problems: Vec<(String, String)>,
     more_problems: u64,
     /// Signatures of the keys derived from the passphrase.
@@ -68,7 +68,7 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             (answers, keys) = Answers::start(Some(&credentials), stop)?;
             probe(&lower, unlock, &mut answers, stop)?;
         }
-        // A separate process, because here headers are examined regardless of the keys.
+        // In a separate process, because headers are examined here regardless of the keys.
         let (mut answers, _) = Answers::start(None, stop)?;
         let mut walk = Walk::new(&mut answers, Doing::Info, stop);
         walk.below(&lower, None, Path::new(""))?;
@@ -92,7 +92,7 @@ fn count(all: &mut BTreeMap<String, u64>, what: String) {
 }
 
 impl Found {
-    /// The key of a name, if it is encrypted.
+    /// The key with which a name is encrypted, if it is encrypted.
     pub fn name(&mut self, key: &[u8]) {
         match key.try_into() {
             Ok(key) => {

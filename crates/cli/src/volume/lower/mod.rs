@@ -29,7 +29,7 @@ pub fn is_meant(args: &UnlockArgs) -> bool {
     args.volume.is_dir()
 }
 
-/// Writes the directory's files into a new one, or lists them.
+/// Writes the directory's decrypted files to a new directory, or lists them.
 pub fn dump(args: &DumpArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let unlock = &args.unlock;
     refuse_others(unlock)?;
@@ -134,7 +134,7 @@ fn credentials(
     secrets::read(&source, &shown(&unlock.volume), false, Prompt::Once, stop)
 }
 
-/// Refuses options that apply only to a directory.
+/// Refuses options that apply only to a directory, if the volume is not one.
 pub fn refuse_files(
     unlock: &UnlockArgs,
     wrapped: Option<&Path>,

@@ -30,10 +30,10 @@ const UNFINISHED: &str = ".cryptbench.unfinished";
 /// files open.
 const MOST_DEPTH: usize = 400;
 
-/// Maximum number of entries that no key opens before an entry that one does.
+/// Maximum number of entries that cannot be opened with any key before the first entry that can.
 const MOST_REFUSED: usize = 100;
 
-/// What to do with the entries.
+/// The action to take for the entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// Count them, without a key.
@@ -54,11 +54,11 @@ pub struct Walk<'a> {
     doing: Doing,
     stop: &'a AtomicBool,
     pub found: Found,
-    /// Number of entries that could not be copied exactly.
+    /// Number of entries that could not be copied with all their properties.
     pub problems: u64,
     /// Whether anything was opened.
     pub has_opened: bool,
-    /// Why entries with other keys could not be opened during the search for an entry that can be.
+    /// Why some entries could not be opened during the search for the first entry that can be.
     pub refused: Vec<String>,
     /// Why a written file does not have the permissions or the times of its source.
     pub unlike: Option<io::Error>,

@@ -38,8 +38,7 @@ pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     if stop.load(Ordering::Relaxed) {
         bail!(VolumeError::Stopped);
     }
-    // From here on, this process is in a separate session, so that neither Ctrl-C nor closing the terminal affects
-    // it.
+    // From here on, this process has its own session, so that neither Ctrl-C nor closing the terminal affects it.
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;
@@ -79,7 +78,7 @@ pub struct Up {
     server: Option<Confined>,
 }
 
-/// Sets everything up with the secrets from `secrets`. This process keeps its privileges so that it can clean up.
+/// Sets everything up with the secrets from `secrets`. This process keeps its privileges, so that it can clean up.
 fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> {
     let volume = target::open_for_child(&args.unlock.volume, access(args))?;
     let most = target::size_of(&args.unlock.volume, &volume)?;
@@ -188,7 +187,7 @@ fn disk(
     }
 }
 
-/// The location of the mount, according to the user who may unmount it.
+/// The location of the mount, which depends on the user who may unmount it.
 enum Where {
     /// A directory that was opened by root.
     Place(Arc<Place>),
@@ -234,7 +233,7 @@ fn until_unmounted(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     }
     let mut result = up.mounted.destroy_at_once();
     if result.is_err() {
-        // Ensures that written data is on the disk, whatever happens to this process while it waits.
+        // Ensures that all written data is on the disk, whatever happens to this process while it waits.
         up.place.sync();
     }
     // This process was asked to exit while the mount is in use. It waits as long as necessary, because dirty data
@@ -248,7 +247,7 @@ fn until_unmounted(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         result = up.mounted.destroy();
     }
     result?;
-    // Once the volume is unmounted, all written data must be stable.
+    // Once the volume is unmounted, all written data must be on stable storage.
     server.end()?;
     Ok(ExitCode::SUCCESS)
 }

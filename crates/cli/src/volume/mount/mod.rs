@@ -139,7 +139,7 @@ fn hand_over(
         return Ok(ExitCode::SUCCESS);
     }
     if ready.is_some() {
-        // The volume was mounted when the signal arrived; the child now removes everything.
+        // The signal arrived when the volume was already mounted, so the child now removes everything.
         child.wait()?;
         bail!(VolumeError::Stopped);
     }
