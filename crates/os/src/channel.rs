@@ -23,7 +23,7 @@ impl Channel {
         Ok((Self(ours), theirs.into()))
     }
 
-    /// The end that is this process's standard input.
+    /// The end of a channel that is this process's standard input.
     ///
     /// # Errors
     /// As for [`to_child`](Self::to_child).
@@ -31,7 +31,7 @@ impl Channel {
         crate::system::channel::standard_input().map(Self)
     }
 
-    /// Sends a message of 1 to [`MOST`] bytes with up to 64 open files.
+    /// Sends a message of 1 to [`MOST`] bytes with at most 64 open files.
     ///
     /// # Errors
     /// The operating system's error, [`io::ErrorKind::BrokenPipe`] if the other end is gone.
@@ -39,7 +39,7 @@ impl Channel {
         self.0.send(message, files)
     }
 
-    /// Waits for a message. It is empty if the other end is gone.
+    /// Waits for a message. The message is empty if the other end is gone.
     ///
     /// # Errors
     /// The operating system's error.

@@ -13,10 +13,9 @@ pub struct Needs {
     pub rings: bool,
 }
 
-/// Changes this root process, which must have a single thread, to an otherwise unused user ID that no other
-/// process has, so that no user can signal, stop or trace it. If there is no such user ID, as in some
-/// containers, it drops every capability except the one to lock memory. Does nothing in a process of another
-/// user.
+/// Changes this root process, which must have a single thread, to an otherwise unused user ID that no other process
+/// has, so that no user can signal, stop or trace it. If there is no such user ID, as in some containers, it drops
+/// every capability except the one to lock memory. Does nothing in a process that does not run as root.
 ///
 /// # Errors
 /// The operating system's error, if privileges remain.
@@ -28,8 +27,8 @@ pub fn give_up_rights() -> io::Result<()> {
 /// from opening, executing, connecting or tracing anything from now on. Refused calls fail with `EPERM`. Later
 /// threads are confined as well.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no filters for system calls.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system has no filters for
+/// system calls.
 pub fn confine(needs: Needs) -> io::Result<()> {
     crate::system::confine::confine(needs)
 }

@@ -32,7 +32,7 @@ impl Counters {
         self.devices.len() - 1
     }
 
-    /// Makes the device with this number the device in use from the next snapshot on.
+    /// From the next snapshot on, the device with this number is the device in use.
     ///
     /// # Panics
     /// At the next snapshot if no device has this number.
@@ -63,17 +63,16 @@ impl Counters {
 pub struct Passed {
     /// Seconds from the first snapshot to the second.
     pub wall_s: f64,
-    /// CPU seconds of the whole machine, without the idle baseline: negative if other programs used more while
-    /// the baseline was measured, so that a sum over many spans has no bias.
+    /// CPU seconds of the whole machine, less the idle baseline: negative if other programs used more CPU time while
+    /// the baseline was measured. Negative values are kept, so that a sum over many spans has no bias.
     pub busy_s: f64,
     /// CPU seconds of the threads that submit the load. The four parts add up to `busy_s`.
     pub generator_s: f64,
     /// CPU seconds of the encryption system's processes and serving threads.
     pub daemons_s: f64,
-    /// CPU seconds of kernel threads, also without their idle baseline.
+    /// CPU seconds of kernel threads, less their idle baseline.
     pub kernel_s: f64,
-    /// CPU seconds of everything else. May be slightly negative, because the machine counts in
-    /// ticks.
+    /// CPU seconds of everything else. May be slightly negative, because the machine's total is counted in ticks.
     pub other_s: f64,
     /// CPU seconds that the hypervisor took from this machine (steal time).
     pub stolen_s: Option<f64>,
@@ -94,13 +93,13 @@ pub struct Passed {
     pub memory_pressure: Option<f64>,
     /// Counters of the device in use.
     pub device: Option<DeviceCounts>,
-    /// The threads that submit the load and used CPU time.
+    /// Those threads that submit the load and have used CPU time.
     pub load_threads: Vec<ThreadTime>,
     /// The busiest threads of the encryption system's processes, and its serving threads.
     pub helper_threads: Vec<ThreadTime>,
     /// The busiest kernel threads.
     pub kernel_threads: Vec<ThreadTime>,
-    /// How often the encryption system's threads left a CPU.
+    /// How often the encryption system's threads gave up a CPU.
     pub switches: Option<Switches>,
 }
 

@@ -4,13 +4,13 @@ use std::fs::Metadata;
 
 use crate::FileType;
 
-/// The system-specific part of a file's metadata. Values that the system does not report are 0, and
-/// thus equal for all files.
+/// The system-specific part of a file's metadata. Values that the system does not report are 0, and are thus the same
+/// for all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Details {
     /// Kind of the file.
     pub kind: FileType,
-    /// Device number of its file system.
+    /// Device number of the file's file system.
     pub file_system: u64,
     /// Inode number.
     pub inode: u64,
@@ -20,8 +20,7 @@ pub struct Details {
     pub names: u64,
     /// Allocated bytes; less than the length if the file has holes.
     pub allocated: u64,
-    /// Time of the last change of its content: seconds since 1970, and nanoseconds within the
-    /// second.
+    /// Time of the last change to the file's content: seconds since 1970, and nanoseconds within the second.
     pub changed: (i64, i64),
 }
 

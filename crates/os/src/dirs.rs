@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Creates a directory and its missing parents, accessible only to this user if the system supports
-/// that.
+/// Creates a directory and its missing parents, accessible only to this user if the system supports access
+/// restrictions.
 ///
 /// # Errors
 /// The operating system's error. An existing directory is not an error.
@@ -12,13 +12,14 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     crate::system::dirs::create_private(path)
 }
 
-/// Whether this user may write to the target of `path`. True if the system does not report it: an
-/// attempt will show it.
+/// Whether this user may write to the target of `path`. True if the system does not report this; only an attempt then
+/// shows it.
 pub fn may_write(path: &Path) -> bool {
     crate::system::dirs::may_write(path)
 }
 
-/// Checks that this user may create files in the directory `path`. Succeeds if the system does not report it.
+/// Checks that this user may create files in the directory `path`. Succeeds if the system does not report the
+/// permissions.
 ///
 /// # Errors
 /// The operating system's error.
@@ -26,7 +27,7 @@ pub fn writable(path: &Path) -> io::Result<()> {
     crate::system::dirs::writable(path)
 }
 
-/// The path without links, in its usual form.
+/// The path with links resolved, in its usual form.
 ///
 /// # Errors
 /// The operating system's error, for example if it does not exist.

@@ -34,8 +34,8 @@ impl Opening {
         Self { direct, ..self }
     }
 
-    /// Opens a block device exclusively if `alone` is set. Fails if anything in the kernel has
-    /// claimed the device or one of its partitions. Nothing else can claim it while it is open.
+    /// Opens a block device exclusively if `alone` is set. Fails if anything in the kernel has claimed the device or
+    /// one of its partitions. Nothing else can claim the device while it is open.
     pub fn alone(self, alone: bool) -> Self {
         Self { alone, ..self }
     }
@@ -48,8 +48,7 @@ impl Opening {
 
     /// Opens the file.
     ///
-    /// # Errors
-    /// The operating system's error: `ResourceBusy` for a claimed device.
+    /// # Errors The operating system's error: in particular, `ResourceBusy` for a claimed device.
     /// [`io::ErrorKind::Unsupported`] if the system cannot open files this way.
     pub fn open(self, path: &Path) -> io::Result<File> {
         system::open(self, path)
@@ -59,18 +58,15 @@ impl Opening {
 /// Creates a new file that only this user may access, and opens it for reading and writing,
 /// bypassing the page cache if `direct` is set.
 ///
-/// # Errors
-/// `AlreadyExists` if anything has the name; [`io::ErrorKind::Unsupported`] if the system cannot
+/// # Errors `AlreadyExists` if a file or directory has this name; [`io::ErrorKind::Unsupported`] if the system cannot
 /// bypass its cache; otherwise the operating system's error.
 pub fn create_own(path: &Path, direct: bool) -> io::Result<File> {
     system::create_own(path, direct)
 }
 
-/// Creates an empty file in memory that vanishes when it is closed. `name` is shown to those who
-/// inspect the process.
+/// Creates an empty file in memory that vanishes when it is closed. `name` is visible to users who inspect the process.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no such files.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if it does not support such files.
 pub fn in_memory(name: &str) -> io::Result<File> {
     system::in_memory(name)
 }
@@ -85,8 +81,7 @@ pub fn without_name(directory: &Path) -> io::Result<File> {
     system::without_name(directory)
 }
 
-/// Opens the same file again for reading and writing, bypassing the page cache. It need not have a
-/// name.
+/// Opens the same file again for reading and writing, bypassing the page cache. The file need not have a name.
 ///
 /// # Errors
 /// The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot do that.
@@ -121,8 +116,7 @@ pub fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
 
 /// Fills `buf` with the data at `offset`.
 ///
-/// # Errors
-/// `UnexpectedEof` if the file ends before; otherwise the operating system's error.
+/// # Errors `UnexpectedEof` if the file ends before `buf` is full; otherwise the operating system's error.
 pub fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
     system::read_exact_at(file, buf, offset)
 }
@@ -147,8 +141,8 @@ pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
 /// Gives a new file the permissions and the modification time of `old` and, if this user is root, its owner and
 /// group. Set-user-ID and set-group-ID are not passed on.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if it has no such permissions.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system has no such
+/// permissions.
 pub fn take_after(new: &File, old: &File) -> io::Result<()> {
     system::take_after(new, old)
 }
@@ -158,8 +152,8 @@ pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     system::name_of_bytes(bytes)
 }
 
-/// Advises the kernel to drop the clean pages of a file from the page cache; requires no privileges. Advice only:
-/// the kernel may ignore it and does not report whether it did. No effect on systems without such advice.
+/// Advises the kernel to drop the clean pages of a file from the page cache; requires no privileges. This is only
+/// advice: the kernel may ignore it, without reporting that. No effect on systems that do not accept such advice.
 pub fn forget(file: &File) {
     system::forget(file);
 }
@@ -169,7 +163,7 @@ pub fn forget_range(file: &File, offset: u64, len: u64) {
     system::forget_range(file, offset, len);
 }
 
-/// Writes the data of an open file back to the device; it may be open for reading or writing.
+/// Writes the data of an open file back to the device; the file may be open for reading or writing.
 ///
 /// # Errors
 /// The operating system's error.
@@ -212,8 +206,8 @@ pub fn allocate_part(file: &File, part: Range<u64>) -> io::Result<()> {
     system::allocate_part(file, part)
 }
 
-/// Makes the requests to a file bypass or use the page cache. Returns the same file if the system can change this
-/// for an open file (Linux). Otherwise returns a second one and leaves the first unchanged.
+/// Makes the requests to a file bypass or use the page cache. Returns the same file if the system can change this for
+/// an open file (Linux). Otherwise returns a second file and leaves the first unchanged.
 ///
 /// # Errors
 /// The operating system's error, for example if the file system has no direct I/O.
@@ -234,8 +228,7 @@ pub fn is_own_alone(file: &File) -> bool {
     system::is_own_alone(file)
 }
 
-/// Whether an error means that the server of a file system is gone. This does not mean that the
-/// stored data is lost.
+/// Whether an error means that the server of a file system is gone, in which case the stored data need not be lost.
 pub fn server_is_gone(error: &io::Error) -> bool {
     system::server_is_gone(error)
 }

@@ -1,4 +1,4 @@
-//! Locks on open files, with which programs show each other that a file is in use.
+//! Locks on open files, with which programs signal to each other that a file is in use.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -17,16 +17,14 @@ pub enum Lock {
     Exclusive,
 }
 
-/// Locks a file (Linux: flock(2)). Waits up to `patience` for another holder to release it. The
-/// lock belongs to the open file and ends with it; a lock that the file already has is released
-/// first.
+/// Locks a file (Linux: flock(2)). Waits up to `patience` for another holder to release it. The lock belongs to the
+/// open file, and is released when that file is closed; a lock that the file already has is released first.
 ///
 /// An exclusive lock of a file that is open for writing also respects record locks (fcntl(2)),
 /// which virtual machines place on their disks: QEMU does not use flock(2).
 ///
-/// # Errors
-/// `WouldBlock` if it is still locked after that; otherwise the operating system's error, for
-/// example if the file system has no locks.
+/// # Errors `WouldBlock` if the file is still locked after that time; otherwise the operating system's error, for
+/// example if the file system does not support locks.
 pub fn lock_within(file: &File, how: Lock, patience: Duration) -> io::Result<()> {
     let until = Instant::now() + patience;
     loop {

@@ -15,7 +15,7 @@ pub struct Machine {
     pub kernel: String,
     /// Name of the distribution.
     pub os: String,
-    /// Name of the hypervisor or container, if one is recognised.
+    /// Name of the hypervisor or container, if one is detected.
     pub virtualisation: Option<String>,
     /// Name of the emulator, if there is one; speeds then do not apply to hardware.
     pub emulated: Option<String>,
@@ -35,7 +35,7 @@ impl Machine {
     }
 }
 
-/// The limits of control groups for all their processes together; `None` means no limit.
+/// The limits that control groups impose on all their processes together; `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Bytes of memory.
@@ -62,11 +62,11 @@ pub fn throttled() -> Option<std::time::Duration> {
 pub struct Power {
     /// The policies that choose the CPUs' clock rates, without duplicates, such as `powersave`.
     pub governor: Option<String>,
-    /// The driver that sets the rates, such as `intel_pstate`.
+    /// The driver that sets the clock rates, such as `intel_pstate`.
     pub driver: Option<String>,
     /// The preference set for the CPU itself, such as `balance_performance`.
     pub preference: Option<String>,
-    /// Whether the machine runs on a battery; `None` if it has none.
+    /// Whether the machine runs on a battery; `None` if the machine has no battery.
     pub on_battery: Option<bool>,
 }
 
@@ -77,12 +77,13 @@ impl Machine {
     }
 }
 
-/// The kernel file system that is needed to find and undo what was set up (`/proc` on Linux), if it is not mounted.
+/// The kernel file system that is needed to find and remove what was set up (`/proc` on Linux); returned only if it is
+/// not mounted.
 pub fn missing_file_system() -> Option<&'static str> {
     crate::system::machine::missing_file_system()
 }
 
-/// Number of CPUs for which the kernel is prepared, including offline ones; 1 if it does not report it.
+/// Number of CPUs for which the kernel is prepared, including offline ones; 1 if the kernel does not report the number.
 pub fn possible_cpus() -> u32 {
     crate::system::machine::possible_cpus().unwrap_or(1).max(1)
 }
@@ -103,12 +104,12 @@ pub fn processor_time() -> Option<(u64, u64)> {
     crate::system::machine::processor_time()
 }
 
-/// The trimmed value of a kernel setting, named as in sysctl(8); `None` if there is none.
+/// The trimmed value of a kernel setting, named as in sysctl(8); `None` if there is no such setting.
 pub fn kernel_setting(name: &str) -> Option<String> {
     crate::system::machine::kernel_setting(name)
 }
 
-/// The name of this machine on the network; empty if the system does not report it.
+/// The name of this machine on the network; empty if the system does not report the name.
 pub fn host_name() -> String {
     crate::system::machine::host_name().unwrap_or_default()
 }
@@ -123,7 +124,7 @@ pub fn boot_id() -> Option<String> {
     kernel_setting("kernel.random.boot_id")
 }
 
-/// Drops the kernel's directory and inode caches. False if this process may not: it requires root.
+/// Drops the kernel's directory and inode caches. False if this process is not permitted to do so, which requires root.
 pub fn drop_directory_caches() -> bool {
     crate::system::machine::drop_directory_caches()
 }

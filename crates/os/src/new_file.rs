@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::{Directory, FileType, random_name, system};
 
-/// A file that is not yet complete. Dropping it removes it. Until it is complete, an older file
-/// with its name stays untouched.
+/// A file that is not yet complete. Dropping this value removes the file. Until the new file is complete, an older file
+/// with the same name remains unchanged.
 #[derive(Debug)]
 pub struct NewFile {
     directory: Directory,
@@ -37,7 +37,7 @@ impl NewFile {
         Self::begin_noted(directory, name, mode, |_| Ok(()))
     }
 
-    /// The same. Passes the temporary name to `note` before the file is created.
+    /// Like [`Self::begin`], but passes the temporary name to `note` before the file is created.
     ///
     /// # Errors
     /// Those of [`Self::begin`], and the error of `note`.
@@ -78,7 +78,7 @@ impl NewFile {
         self.finish(|new| new.directory.rename_to_new(&new.temporary, &new.name))
     }
 
-    /// Removes the file like dropping it, but reports errors.
+    /// Removes the file, as dropping this value does, but reports errors.
     ///
     /// # Errors
     /// The operating system's error; the file still exists.
@@ -116,7 +116,7 @@ fn replaceable(directory: &Directory, name: &OsStr) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 
-/// Writes a file atomically: at any time, the file is either missing, the old one, or complete.
+/// Writes a file atomically: at any time, the file is either missing, the old file, or the complete new file.
 ///
 /// # Errors
 /// Those of [`NewFile::begin`] and [`NewFile::replace`].
@@ -126,9 +126,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     new.replace()
 }
 
-/// Writes to an output specified by the user. A file is written as in [`write_whole`]. A pipe, a character
-/// device below `/dev`, and a descriptor of this process such as `/dev/stdout` (from its position on) are
-/// written directly.
+/// Writes to an output that the user specified. A file is written as in [`write_whole`]. A pipe, a character device
+/// below `/dev`, and a descriptor of this process such as `/dev/stdout` (from its position on) are written directly.
 ///
 /// # Errors
 /// Those of [`write_whole`]; refuses a block device.

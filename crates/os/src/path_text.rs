@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::system::files::name_of_bytes;
 
-/// The prefix of a text that is not the path itself. No path contains this character.
+/// The prefix of a text that differs from its path. No path contains this character.
 const ESCAPED: char = '\0';
 
-/// A Unicode path is unchanged. Any other becomes a zero character and its bytes; bytes that are not printable ASCII
-/// are written as `%` and two hexadecimal digits.
+/// A Unicode path is unchanged. Any other path becomes a zero character followed by the path's bytes; bytes that are
+/// not printable ASCII are written as `%` and two hexadecimal digits.
 pub fn text_of_path(path: &Path) -> String {
     if let Some(text) = path.to_str() {
         return text.to_owned();

@@ -1,5 +1,5 @@
-//! Processes: by number, held, or started separately; the search path of programs; and protection of this
-//! process's memory.
+//! Processes: by PID, held, or started separately; the search path of programs; and protection of this process's
+//! memory.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,8 +12,8 @@ pub const OPENER: &str = crate::system::process::OPENER;
 
 /// The directories in which this program, and those that it starts, look for programs: those of `PATH` and the system's.
 ///
-/// An empty or relative part of `PATH` is omitted. It means the current directory or one below it, where
-/// another user may have put a program for root to run.
+/// An empty or relative part of `PATH` is omitted. Such a part means the current directory or a directory below it,
+/// where another user may have placed a program for root to run.
 pub fn search_path() -> OsString {
     search_path_of(std::env::var_os("PATH").as_deref())
 }
@@ -21,7 +21,7 @@ pub fn search_path() -> OsString {
 fn search_path_of(path: Option<&OsStr>) -> OsString {
     let named = path.into_iter().flat_map(std::env::split_paths);
     let mut all: Vec<PathBuf> = named.filter(|directory| directory.is_absolute()).collect();
-    // Programs for root are in `/sbin`, which ordinary users often lack in their path.
+    // Programs for root are in `/sbin`, which is often missing from the path of ordinary users.
     all.extend(crate::system::process::system_directories());
     std::env::join_paths(all).unwrap_or_default()
 }
@@ -33,10 +33,10 @@ pub fn program_in(path: &OsStr, name: &str) -> Option<PathBuf> {
     found.into_iter().find(|file| file.is_absolute() && crate::system::process::is_program(file))
 }
 
-/// A command for the system's program `name`; it and the programs that it starts are searched for in the
+/// A command for the system's program `name`; that program and the programs that it starts are searched for in the
 /// [`search_path`].
 ///
-/// `std::process::Command` must not search for it, because it would use every part of `PATH`.
+/// `std::process::Command` must not do this search, because it would use every part of `PATH`.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`].
@@ -50,15 +50,15 @@ pub fn program(name: &str) -> io::Result<Command> {
     Ok(command)
 }
 
-/// When a process started, in a system-specific unit (Linux: clock ticks since boot). Together with
-/// the number it distinguishes a process from a later one with the same number. `None` if no
-/// process has the number or the system does not report it.
+/// When a process started, in a system-specific unit (Linux: clock ticks since boot). Together with the PID, this time
+/// distinguishes a process from a later one with the same PID. `None` if no process has the PID, or if the system does
+/// not report the time.
 pub fn started(process: u32) -> Option<u64> {
     crate::system::process::started(process)
 }
 
-/// Whether no program runs under the number: the process does not exist, or has exited and has not
-/// been waited for. True if the system does not report it.
+/// Whether no program runs under the PID: the process does not exist, or has exited and has not been waited for. True
+/// if the system does not report this.
 pub fn has_ended(process: u32) -> bool {
     crate::system::process::has_ended(process)
 }
@@ -78,17 +78,16 @@ pub fn children(process: u32) -> Vec<u32> {
     crate::system::process::children(process)
 }
 
-/// Whether a process has the number, including one that has exited and has not been waited for.
-/// True if the system does not report it.
+/// Whether a process has the PID, including a process that has exited but has not been waited for. True if the system
+/// does not report this.
 pub fn exists(process: u32) -> bool {
     crate::system::process::exists(process)
 }
 
-/// This program, to be started again. If the system supports it, this works even if its path now leads elsewhere or is
-/// not accessible to the user.
+/// This program, to be started again. If the system supports this, it works even if the program's path now leads
+/// elsewhere or is not accessible to the user.
 ///
-/// # Errors
-/// The operating system's error, if the program is found by its path.
+/// # Errors The operating system's error, if the program has to be found by its path.
 pub fn this_program() -> io::Result<Command> {
     crate::system::process::this_program()
 }
@@ -102,29 +101,27 @@ pub fn pipe() -> io::Result<(File, File)> {
     Ok((crate::system::process::file(from), crate::system::process::file(to)))
 }
 
-/// A process that is held: no other process gets its number during that time.
+/// A process that is held: while it is held, no other process gets its PID.
 #[derive(Debug)]
 pub struct Handle(crate::system::process::Handle);
 
 impl Handle {
-    /// Holds the process that has the number now.
+    /// Holds the process that currently has the PID.
     ///
-    /// # Errors
-    /// The operating system's error, for example if it does not exist;
-    /// [`io::ErrorKind::Unsupported`] if processes cannot be held.
+    /// # Errors The operating system's error, for example if no process has the PID; [`io::ErrorKind::Unsupported`] if
+    /// processes cannot be held.
     pub fn open(process: u32) -> io::Result<Self> {
         crate::system::process::Handle::open(process).map(Self)
     }
 
-    /// Asks it to exit, as Ctrl-C does.
+    /// Asks the process to exit, as Ctrl-C does.
     ///
-    /// # Errors
-    /// The operating system's error, for example if it has exited.
+    /// # Errors The operating system's error, for example if the process has exited.
     pub fn interrupt(&self) -> io::Result<()> {
         self.0.interrupt()
     }
 
-    /// Asks it to exit.
+    /// Asks the process to exit.
     ///
     /// # Errors
     /// Those of [`Self::interrupt`].
@@ -132,7 +129,7 @@ impl Handle {
         self.0.terminate()
     }
 
-    /// Kills it unconditionally.
+    /// Kills the process unconditionally.
     ///
     /// # Errors
     /// Those of [`Self::interrupt`].
@@ -155,22 +152,21 @@ pub fn in_own_group(command: &mut Command) -> &mut Command {
     crate::system::process::in_own_group(command)
 }
 
-/// The signal that killed a child, if one did.
+/// The signal that killed a child; `None` if no signal did.
 pub fn ended_by(status: ExitStatus) -> Option<i32> {
     crate::system::process::ended_by(status)
 }
 
 /// Detaches this process from its terminal, so that neither Ctrl-C nor closing the terminal affects it any more.
 ///
-/// # Errors
-/// The operating system's error, for example for the leader of a group;
-/// [`io::ErrorKind::Unsupported`] if the system cannot do that.
+/// # Errors The operating system's error, for example for the leader of a group; [`io::ErrorKind::Unsupported`] if the
+/// system cannot detach a process.
 pub fn leave_terminal() -> io::Result<()> {
     crate::system::process::leave_terminal()
 }
 
-/// Prevents every program that this process starts from getting inherited descriptors, except 0 to 2. Called first,
-/// because the parent process may have left any file open.
+/// Prevents every program that this process starts from getting inherited descriptors, except descriptors 0 to 2.
+/// Called first, because the parent process may have left any file open.
 ///
 /// # Errors
 /// The operating system's error.

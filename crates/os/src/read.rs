@@ -1,4 +1,4 @@
-//! Reads files that others may have created, without blocking or filling the memory.
+//! Reads files that others may have created, without blocking, and without filling the memory.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -27,10 +27,9 @@ pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 > limit { Err(too_long()) } else { Ok(bytes) }
 }
 
-/// The same as text.
+/// Like [`read_file`], but as text.
 ///
-/// # Errors
-/// Those of [`read_file`]; `InvalidData` if it is not UTF-8.
+/// # Errors Those of [`read_file`]; `InvalidData` if the file is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8");
     String::from_utf8(read_file(path, limit)?).map_err(not_text)

@@ -22,11 +22,9 @@ pub struct Mount {
     pub mountpoint: PathBuf,
     /// Its type, such as `ext4` or `fuse.cryptbench`.
     pub file_system: String,
-    /// What is mounted: a device, a directory, or any name chosen by the file system. Need not be
-    /// UTF-8.
+    /// What is mounted: a device, a directory, or any name chosen by the file system. The name need not be UTF-8.
     pub source: PathBuf,
-    /// Options of the mount, then those of the file system that are not among them, separated by
-    /// commas.
+    /// Options of the mount, then the file system's options that are not among the mount's, separated by commas.
     pub options: String,
 }
 
@@ -62,13 +60,12 @@ pub fn mount_of(device: u64, path: &Path) -> Option<Mount> {
 }
 
 impl Mount {
-    /// The mount that contains `path`: of `mounts`, the one with this device number and the longest mount point. If
-    /// the file system hides its device number (btrfs subvolumes), the one with the longest mount point above
+    /// The mount that contains `path`: the entry of `mounts` that has this device number and the longest mount point.
+    /// If the file system hides its device number (btrfs subvolumes), the entry with the longest mount point above
     /// `path`.
     pub fn of(mounts: Vec<Self>, device: u64, path: &Path) -> Option<Self> {
         let above = mounts.into_iter().filter(|mount| path.starts_with(&mount.mountpoint));
-        // A later mount hides earlier ones at the same point; `max_by_key` returns the last of
-        // equals.
+        // A later mount hides earlier mounts at the same point; `max_by_key` returns the last of equal elements.
         above.max_by_key(|mount| (mount.device == device, mount.mountpoint.as_os_str().len()))
     }
 }
@@ -81,23 +78,23 @@ pub fn number_of(path: &Path) -> io::Result<u64> {
     crate::system::storage::number_of(path)
 }
 
-/// Why `path` cannot be a target, judging only by its name.
+/// Why `path` cannot be a target, as far as its name shows.
 pub fn refused_by_name(path: &Path) -> Option<&'static str> {
     crate::system::storage::refused_by_name(path)
 }
 
-/// A device number as the system writes it: `8:1`.
+/// A device number in the system's form: `8:1`.
 pub fn number_in_words(number: u64) -> String {
     crate::system::storage::number_in_words(number)
 }
 
-/// The processes that serve the file system with this device number from user space, if the system
-/// reports them (Linux 5.18) and this user may see them.
+/// The processes that serve the file system with this device number from user space, if the system reports them (Linux
+/// 5.18) and this user may see these processes.
 pub fn serving(file_system: u64) -> Vec<u32> {
     crate::system::storage::serving(file_system)
 }
 
-/// Whether the file system encrypts the contents of a directory by its own policy.
+/// Whether a directory has an encryption policy of its file system, such as fscrypt's.
 pub fn is_encrypted(directory: &Path) -> bool {
     crate::system::storage::is_encrypted(directory)
 }
@@ -116,8 +113,8 @@ pub fn is_overwritten_in_place(directory: &Path) -> bool {
 /// Size and free space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Space that this user may still fill.
+    /// Free space that this user may use.
     pub free: u64,
-    /// Total size. 0 if the file system does not count (ramfs); `free` is then meaningless.
+    /// Total size. 0 if the file system does not keep count (ramfs); `free` is then meaningless.
     pub size: u64,
 }

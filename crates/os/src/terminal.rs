@@ -7,21 +7,22 @@ use std::time::Duration;
 
 pub use crate::system::terminal::{Readable, STDOUT};
 
-/// Width in columns of the terminal on standard output, if it is one and reports it.
+/// Width in columns of the terminal on standard output; `None` if standard output is not a terminal, or if the terminal
+/// does not report its width.
 pub fn width() -> Option<u16> {
     crate::system::terminal::width()
 }
 
-/// Whether the terminals of this process support ANSI sequences; enables them (Windows). True if no stream is a
-/// terminal.
+/// Whether the terminals of this process support ANSI sequences; on Windows, also enables the sequences. True if no
+/// stream is a terminal.
 pub fn takes_colours() -> bool {
     crate::system::terminal::takes_colours()
 }
 
-/// Waits at most `patience` for data or the end of the input. Also false if a signal arrives in the meantime.
+/// Waits at most `patience` for data or the end of the input. Returns false after that time, or if a signal arrives in
+/// the meantime.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if it cannot wait.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot wait for input.
 pub fn readable_within(source: &impl Readable, patience: Duration) -> io::Result<bool> {
     crate::system::terminal::readable_within(source, patience)
 }
@@ -33,8 +34,8 @@ pub fn path_of_descriptor(number: u32) -> PathBuf {
 
 /// Standard input as a file, without the standard library's buffer, which is never wiped.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if it is not available.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if standard input is not available in this
+/// way.
 pub fn unbuffered_input() -> io::Result<File> {
     crate::system::terminal::unbuffered_input()
 }

@@ -3,23 +3,23 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Number of the effective user, whose privileges this process has. 0 on systems without user numbers, where owners
-/// are 0 as well.
+/// ID of the effective user, whose privileges this process has. 0 on systems without user IDs, where the owners of
+/// files are 0 as well.
 pub fn effective() -> u32 {
     crate::system::user::effective()
 }
 
-/// Number of the user who started this process. 0 as for [`effective`].
+/// ID of the user who started this process. 0 as for [`effective`].
 pub fn real() -> u32 {
     crate::system::user::real()
 }
 
-/// Number of the effective group. 0 as for [`effective`].
+/// ID of the effective group. 0 as for [`effective`].
 pub fn effective_group() -> u32 {
     crate::system::user::effective_group()
 }
 
-/// Whether this process has all privileges. False if the system does not report it.
+/// Whether this process has all privileges. False if the system does not report this.
 pub fn is_root() -> bool {
     crate::system::user::is_root()
 }
@@ -35,7 +35,7 @@ pub struct Asker {
     pub home: Option<PathBuf>,
 }
 
-/// The user who gained root privileges, if this process has them and was started by another user.
+/// The user who gained root privileges, if this process has root privileges and was started by another user.
 pub fn asker() -> Option<Asker> {
     crate::system::user::asker()
 }

@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The counters of a device at one moment, or the difference between two moments. Values that a system does not
-/// count are `None`.
+/// The counters of a device at one moment, or the difference between two moments. `None` for values that the system
+/// does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceCounts {
-    /// Nanoseconds of a monotonic clock; between two moments, the time between them.
+    /// Nanoseconds of a monotonic clock; for the difference, the time between the two moments.
     pub span_ns: u64,
     /// Bytes read.
     pub read_bytes: u64,
@@ -25,9 +25,9 @@ pub struct DeviceCounts {
     /// Nanoseconds during which requests were in flight. Linux counts in clock ticks; a tick in which a request
     /// started counts in full.
     pub busy_ns: u64,
-    /// Requests in flight at this moment; for the difference between two moments, at the first one.
+    /// Requests in flight at this moment; for the difference between two moments, at the first moment.
     pub queued: Option<u64>,
-    /// Reads that were merged with adjacent ones before they reached the device.
+    /// Reads that were merged with adjacent reads before they reached the device.
     pub merged_reads: Option<u64>,
     /// Writes that were merged in the same way.
     pub merged_writes: Option<u64>,
@@ -75,7 +75,7 @@ impl DeviceCounts {
     }
 }
 
-/// Nanoseconds after which Linux's times wrap around: it reports milliseconds in 32 bits.
+/// Nanoseconds after which Linux's times wrap around: Linux reports milliseconds as 32-bit numbers.
 const ROUND: u64 = (1 << 32) * 1_000_000;
 
 fn time_since(now: u64, earlier: u64) -> u64 {
@@ -86,7 +86,7 @@ fn time_since(now: u64, earlier: u64) -> u64 {
 /// The source of a device's counters.
 #[derive(Clone)]
 pub enum CountedBy {
-    /// The system, in the file or volume of [`crate::storage::Node::counters`].
+    /// The operating system, through the file or volume that [`crate::storage::Node::counters`] returns.
     System(PathBuf),
     /// The device itself, if it is part of this process.
     Itself(Arc<dyn Fn() -> DeviceCounts + Send + Sync>),
@@ -105,7 +105,7 @@ impl fmt::Debug for CountedBy {
 pub(crate) type Reader = Box<dyn Fn() -> Option<DeviceCounts> + Send + Sync>;
 
 impl CountedBy {
-    /// A reader; `open` creates that of a file or volume, if it has counters.
+    /// A reader; `open` creates the reader for a file or volume that has counters.
     pub(crate) fn reader(self, open: impl FnOnce(PathBuf) -> Option<Reader>) -> Option<Reader> {
         match self {
             Self::System(path) => open(path),

@@ -1,20 +1,20 @@
-//! The activity of individual threads: a system may wait for one of them while the other CPUs idle.
+//! The activity of individual threads: a system may be limited by one thread while the other CPUs are idle.
 
 /// CPU time of a thread between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTime {
     /// Its number.
     pub id: u32,
-    /// Its name in the kernel, which shows what a worker works on; known only for the busiest threads.
+    /// Its name in the kernel, which shows a worker's purpose; known only for the busiest threads.
     pub name: String,
     /// CPU nanoseconds.
     pub ns: u64,
 }
 
-/// How often tasks left a CPU.
+/// How often tasks gave up a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// Because they waited for something; a wake-up follows each time.
+    /// Because they waited for something; each wait ends with a wake-up.
     pub voluntary: u64,
     /// Because the scheduler ran another task.
     pub involuntary: u64,

@@ -1,4 +1,4 @@
-//! The limits of this process's control groups, of both versions (Documentation/admin-guide/cgroup-v2.rst and
+//! The limits of this process's control groups, in versions 1 and 2 (Documentation/admin-guide/cgroup-v2.rst and
 //! cgroup-v1/memory.rst, scheduler/sched-bwc.rst).
 
 use std::fs;
@@ -32,8 +32,8 @@ fn limits_under(root: &Path) -> Limits {
     }
 }
 
-/// The longest wait in any of the groups. The wait of a group with a quota includes the waits that it caused in the
-/// groups below.
+/// The longest wait in any of the groups. The wait of a group with a quota includes the waits that its quota caused in
+/// the groups below it.
 fn throttled_under(root: &Path) -> Option<Duration> {
     let of = |group: &PathBuf| {
         quota(group)?;
@@ -49,7 +49,7 @@ fn throttled_under(root: &Path) -> Option<Duration> {
     groups(root).iter().filter_map(of).max()
 }
 
-/// Number of CPUs whose time the group may use.
+/// Number of CPUs' worth of time that the group may use.
 fn quota(group: &Path) -> Option<f64> {
     if let Ok(text) = fs::read_to_string(group.join("cpu.max")) {
         let (quota, period) = text.trim().split_once(' ')?;
@@ -115,7 +115,7 @@ fn hierarchy(mount: &str, own: &str) -> Option<(PathBuf, PathBuf)> {
         };
         is_it.then_some(group)
     })?;
-    // A container may mount only its own group; the group's name outside is then not below the mount.
+    // A container may mount only its own group; the group's name outside the container is then not below the mount.
     let group = Path::new(group).strip_prefix(within).unwrap_or(Path::new(""));
     Some((top, group.to_owned()))
 }

@@ -96,7 +96,7 @@ impl Directory {
         Ok((Self::open(parent)?, name))
     }
 
-    /// A second handle on the same directory.
+    /// A second handle to the same directory.
     ///
     /// # Errors
     /// The error of fcntl(2).
@@ -115,8 +115,7 @@ impl Directory {
 
     /// Creates a subdirectory that only this user may enter, and opens it.
     ///
-    /// # Errors
-    /// `AlreadyExists` if anything has the name; otherwise the error of mkdirat(2).
+    /// # Errors `AlreadyExists` if the name is in use; otherwise the error of mkdirat(2).
     pub fn create_subdirectory(&self, name: &OsStr) -> io::Result<Self> {
         mkdirat(&self.descriptor, single(name)?, Mode::RWXU)?;
         self.subdirectory(name)
@@ -132,8 +131,7 @@ impl Directory {
 
     /// Creates a new file and opens it for reading and writing.
     ///
-    /// # Errors
-    /// `AlreadyExists` if anything has the name; otherwise the error of openat(2).
+    /// # Errors `AlreadyExists` if the name is in use; otherwise the error of openat(2).
     pub fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR
             | OFlags::CREATE
@@ -145,7 +143,7 @@ impl Directory {
         Ok(openat(&self.descriptor, single(name)?, flags, mode)?.into())
     }
 
-    /// Opens a regular file. Refuses anything else before it could block.
+    /// Opens a regular file. Refuses anything else, without blocking.
     ///
     /// # Errors
     /// The error of openat(2); `InvalidInput` if it is not a regular file.
@@ -207,7 +205,7 @@ impl Directory {
         Ok(openat(&self.descriptor, no_path(name)?, flags, Mode::empty())?.into())
     }
 
-    /// Drops the cached pages of a file. Advice only: a file system may keep them.
+    /// Drops the cached pages of a file. This is only advice: a file system may keep the pages.
     ///
     /// # Errors
     /// Those of [`Self::open_own`].
@@ -216,7 +214,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Creates the file that a run measures on, for reading and writing, accessible only to this user.
+    /// Creates the file on which a run measures, for reading and writing, accessible only to this user.
     ///
     /// # Errors
     /// Those of [`Self::create_file`].
@@ -268,8 +266,8 @@ impl Directory {
         Ok(renameat(at, single(from)?, at, single(to)?)?)
     }
 
-    /// Renames a file to a name that must not exist, with a single system call. False if the file
-    /// system does not support that; nothing is renamed then.
+    /// Renames a file to a name that must not exist, with a single system call. Returns false, and renames nothing, if
+    /// the file system does not support such a rename.
     ///
     /// # Errors
     /// `AlreadyExists` if the name exists; otherwise the error of renameat2(2).
@@ -309,7 +307,7 @@ impl Directory {
         }
     }
 
-    /// The target of a symbolic link.
+    /// The path stored in a symbolic link.
     ///
     /// # Errors
     /// The error of readlinkat(2).
@@ -351,7 +349,7 @@ impl Directory {
         Ok(unlinkat(&self.descriptor, single(name)?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes the subdirectory `name` with all its contents if it has this identity. It removes exactly the
+    /// Removes the subdirectory `name` with all its contents if the subdirectory has this identity. Removes exactly the
     /// directory that was inspected, even if its name is reused in the meantime.
     ///
     /// # Errors
@@ -365,7 +363,7 @@ impl Directory {
         self.remove_directory(name)
     }
 
-    /// Removes all contents.
+    /// Removes all contents of this directory.
     ///
     /// # Errors
     /// The operating system's error.
@@ -396,13 +394,13 @@ impl Directory {
         FileIdentity::of(&self.descriptor)
     }
 
-    /// Whether this user owns it and nobody else can write to it.
+    /// Whether this user owns the directory and nobody else can write to it.
     pub fn is_own_alone(&self) -> bool {
         let ours = rustix::process::getuid().as_raw();
         self.owner_and_mode().is_ok_and(|(owner, mode)| owner == ours && mode & 0o022 == 0)
     }
 
-    /// The owner's user number, and the permission bits.
+    /// The owner's user ID, and the permission bits.
     ///
     /// # Errors
     /// The error of fstat(2).
@@ -419,7 +417,7 @@ impl Directory {
         Ok(rustix::fs::fsync(&self.descriptor)?)
     }
 
-    /// Writes back all cached data of its file system.
+    /// Writes back all cached data of the directory's file system.
     ///
     /// # Errors
     /// The error of syncfs(2).
@@ -432,7 +430,7 @@ impl Directory {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
     }
 
-    /// Its current path.
+    /// The directory's current path.
     ///
     /// # Errors
     /// The error of readlink(2).
@@ -447,7 +445,7 @@ impl AsFd for Directory {
     }
 }
 
-/// Checks only that a name contains no directory, for calls that are measured.
+/// Checks only that a name contains no directory, for use in calls whose time is measured.
 fn no_path(name: &OsStr) -> io::Result<&OsStr> {
     match name.as_encoded_bytes().contains(&b'/') {
         true => single(name),

@@ -109,7 +109,7 @@ pub(crate) fn take_after(new: impl AsFd, old: impl AsFd) -> io::Result<()> {
 }
 
 pub(crate) fn forget(file: &File) {
-    // Everything: length 0 means to the end of the file.
+    // Drops everything: length 0 means to the end of the file.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn allocate_part(file: &File, part: Range<u64>) -> io::Result<()> {
     }
 }
 
-/// Sets or clears `O_DIRECT`; fails on a file system without it.
+/// Sets or clears `O_DIRECT`; fails on a file system that does not support direct I/O.
 pub(crate) fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File>> {
     let mut flags = fcntl_getfl(&**file)?;
     flags.set(OFlags::DIRECT, direct);

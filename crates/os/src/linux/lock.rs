@@ -5,12 +5,12 @@ use std::fs::File;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
-/// The kernel converts an existing flock(2) lock by itself.
+/// For flock(2), the kernel itself converts an existing lock.
 pub(crate) fn give_up(_: &File) {}
 
-/// Whether another program holds a record lock on a file, of either kind: a process's lock, or an open file
-/// description lock as used by QEMU. Tries to acquire one, because for an open file description F_GETLK reports a
-/// process number that rustix does not accept. False if the file is not open for writing.
+/// Whether another program holds a record lock on a file, of either kind: a process's lock, or an open file description
+/// lock as used by QEMU. Tries to acquire one, because for an open file description lock F_GETLK reports a PID (-1)
+/// that rustix does not accept. False if the file is not open for writing.
 pub(crate) fn is_locked_by_record(file: &File) -> bool {
     match fcntl_lock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {

@@ -59,7 +59,7 @@ pub(crate) fn describe() -> Machine {
 pub(crate) use super::cgroup::{limits, throttled};
 
 pub(crate) fn missing_file_system() -> Option<&'static str> {
-    // Needed to reach open files by name, and to read the mounts.
+    // /proc is needed to reach open files by name, and to read the mounts.
     (!Path::new("/proc/self/fd").is_dir()).then_some("/proc")
 }
 
@@ -101,9 +101,8 @@ pub(crate) fn processor_time() -> Option<(u64, u64)> {
     times(&fs::read_to_string("/proc/stat").ok()?)
 }
 
-/// Busy and total ticks of all CPUs together, from the first line of `/proc/stat`
-/// (proc_stat(5)). `idle` and `iowait` are idle; `guest` and `guest_nice` are included in `user`
-/// and `nice`.
+/// Busy and total ticks of all CPUs together, from the first line of `/proc/stat` (proc_stat(5)). `idle` and `iowait`
+/// count as idle; `guest` and `guest_nice` are included in `user` and `nice`.
 fn times(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_whitespace().take(8).map_while(|n| n.parse().ok()).collect();
@@ -119,7 +118,7 @@ pub(crate) fn kernel_setting(name: &str) -> Option<String> {
 
 pub(crate) fn host_name() -> Option<String> {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    // The kernel's host name if none was set.
+    // The kernel's host name if no name was set.
     Some(name).filter(|name| !name.is_empty() && name != "(none)")
 }
 
@@ -127,7 +126,7 @@ pub(crate) fn host_name() -> Option<String> {
 pub(crate) fn machine_id() -> Option<String> {
     ["/etc/machine-id", "/var/lib/dbus/machine-id"].iter().find_map(|path| {
         let text = fs::read_to_string(path).ok()?;
-        // In a container or image that was not started yet, the file is empty or contains "uninitialized".
+        // In a container or image that has not been started yet, the file is empty or contains "uninitialized".
         let id = text.trim();
         (id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit())).then(|| id.to_owned())
     })
@@ -153,10 +152,10 @@ fn in_container() -> bool {
     ["/.dockerenv", "/run/.containerenv"].iter().any(|p| fs::exists(p).unwrap_or(false))
 }
 
-/// The CPU vendor on a kernel that runs as a program.
+/// The CPU vendor that is reported by a kernel that runs as a program.
 const USER_MODE_VENDOR: &str = "User Mode Linux";
 
-/// The name of a machine with such a kernel.
+/// The name of a machine whose kernel runs as a program.
 const USER_MODE: &str = "user-mode Linux";
 
 fn virtualisation(cpuinfo: &str, in_container: bool) -> Option<String> {

@@ -1,22 +1,20 @@
-//! Partitions of a disk, as the kernel knows them; its table of partitions is not read or written.
+//! Partitions of a disk, as known to the kernel; the disk's partition table is neither read nor written.
 
 use std::fs::File;
 use std::io;
 
 use super::call;
 
-/// Makes the `len` bytes from `start` on of `disk` its partition `number`. Requires root.
+/// Adds partition `number` to `disk`: the `len` bytes from `start` on. Requires root.
 ///
-/// # Errors
-/// The operating system's error: `ResourceBusy` if it overlaps with another partition.
+/// # Errors The operating system's error: `ResourceBusy` if the range overlaps with another partition.
 pub fn add(disk: &File, number: u32, start: u64, len: u64) -> io::Result<()> {
     call::partition::add(disk, number, start, len)
 }
 
-/// Makes the kernel forget partition `number` of `disk`, whose data stays. Requires root.
+/// Removes the kernel's entry for partition `number` of `disk`; the data remains. Requires root.
 ///
-/// # Errors
-/// The operating system's error: `ResourceBusy` if it is open, `ENXIO` if there is none.
+/// # Errors The operating system's error: `ResourceBusy` if the partition is open, `ENXIO` if it does not exist.
 pub fn remove(disk: &File, number: u32) -> io::Result<()> {
     call::partition::remove(disk, number)
 }

@@ -16,7 +16,7 @@ use rustix::process::{
     pidfd_send_signal, set_dumpable_behavior, setrlimit, setsid, test_kill_process,
 };
 
-/// The desktop's default program, whichever it is.
+/// Starts the desktop's default program for the file.
 pub(crate) const OPENER: &str = "xdg-open";
 
 /// Fields used from `stat` (proc(5), /proc/PID/stat); times in clock ticks.
@@ -27,8 +27,8 @@ pub(crate) struct Stat {
     pub(crate) parent: u32,
     /// `PF_*` of the kernel.
     pub(crate) flags: u64,
-    /// User and system time. In `/proc/PID/task/TID` for the thread; in `/proc/PID` for all threads, including
-    /// those that exited.
+    /// User and system time. In `/proc/PID/task/TID`, the time of the thread; in `/proc/PID`, the time of all threads,
+    /// including those that exited.
     pub(crate) cpu_ticks: u64,
     /// The same for children that exited and were waited for, and for their children.
     pub(crate) waited_ticks: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn read(task: &Path) -> Option<Self> {
-        // 52 numbers and a name need much less space.
+        // The 52 numbers and the name need much less space.
         let mut buffer = [0; 2048];
         Self::parse(read(&task.join("stat"), &mut buffer)?)
     }
@@ -47,7 +47,7 @@ impl Stat {
     pub(crate) fn parse(stat: &[u8]) -> Option<Self> {
         let end = stat.iter().rposition(|b| *b == b')')?;
         let rest = std::str::from_utf8(&stat[end + 1..]).ok()?;
-        // proc(5) counts fields from 1; the first one after the name is the third.
+        // proc(5) counts fields from 1; the first field after the name is the third.
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
         let field = |n: usize| fields.get(n - 3)?.parse::<u64>().ok();
         Some(Self {
@@ -133,14 +133,14 @@ impl Handle {
 }
 
 pub(crate) fn terminate(child: &Child) -> io::Result<()> {
-    // The child has not been waited for, so no other process can have its number.
+    // The child has not been waited for, so no other process can have its PID.
     Ok(kill_process(Pid::from_child(child), Signal::TERM)?)
 }
 
 /// By its inode.
 pub(crate) fn this_program() -> io::Result<Command> {
     let mut command = Command::new("/proc/self/exe");
-    // Keeps the name by which it was called, which its messages contain.
+    // Keeps the name by which the program was called, because its messages contain this name.
     command.arg0(std::env::args_os().next().unwrap_or_else(|| "cryptbench".into()));
     Ok(command)
 }

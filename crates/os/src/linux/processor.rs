@@ -1,4 +1,4 @@
-//! Names of CPUs: on ARM, /proc/cpuinfo contains only numbers.
+//! Names of CPUs: on ARM, /proc/cpuinfo contains only part numbers.
 
 /// Part numbers of the implementer 0x41 (Arm), from the manuals of its CPUs (MIDR_EL1).
 const ARM: &[(&str, &str)] = &[
@@ -32,7 +32,7 @@ pub(super) fn name(cpuinfo: &str) -> Option<String> {
     ))
 }
 
-/// The value of the first of these fields that is present.
+/// The value of the first field in this list that is present.
 pub(super) fn field(cpuinfo: &str, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| {
         let line = cpuinfo.lines().find(|l| l.split(':').next().map(str::trim) == Some(name))?;

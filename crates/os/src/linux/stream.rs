@@ -34,7 +34,7 @@ pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     }
     let mut flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
     flags.set(OFlags::NOFOLLOW, !follows);
-    // Standard output may be a file; append to its contents.
+    // If standard output is a file, appends to its contents.
     flags.set(OFlags::APPEND, own);
     let opened = openat(CWD, path, flags, Mode::empty())?;
     match fits(file_type(fstat(&opened)?.st_mode)) {

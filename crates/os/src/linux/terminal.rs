@@ -13,7 +13,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin, stdout};
 /// A file name by which a child process can write to its standard output.
 pub const STDOUT: &str = "/dev/stdout";
 
-/// Anything whose readability can be awaited: files, pipes, terminals.
+/// Anything that can be waited on until it is readable: files, pipes, terminals.
 pub trait Readable: AsFd {}
 
 impl<T: AsFd> Readable for T {}
@@ -22,7 +22,7 @@ pub(crate) fn width() -> Option<u16> {
     Some(rustix::termios::tcgetwinsize(stdout()).ok()?.ws_col)
 }
 
-/// `TERM` identifies terminals without ANSI sequences; the code that prints colours checks it.
+/// `TERM` identifies terminals without ANSI sequences; the code that prints colours checks this variable.
 pub(crate) fn takes_colours() -> bool {
     true
 }

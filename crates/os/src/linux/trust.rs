@@ -4,18 +4,18 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The users who may write to a directory according to its permission bits without making it untrusted.
+/// The users whose write permission does not make a directory untrusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writers {
     /// Only its owner.
     Owner,
-    /// Also the members of its group: on many systems each user has a private group, and
-    /// directories are group-writable.
+    /// Also the members of the directory's group: on many systems each user has a private group, and directories are
+    /// group-writable.
     Group,
 }
 
-/// The first directory on the way to `directory`, including itself, in which someone other than
-/// root, `user` and the permitted `writers` may rename entries. `None` if there is none.
+/// The first directory on the way to `directory`, including itself, in which someone other than root, `user` and the
+/// permitted `writers` may rename entries. `None` if there is no such directory.
 ///
 /// Such a user can replace anything below it with a symbolic link. In a directory with the sticky
 /// bit, such as `/tmp`, only the owner of an entry and the owner of the directory may rename the
@@ -58,7 +58,7 @@ pub fn renamed_by_passers(
     if opened.is_some() || is_reached {
         return Ok(opened);
     }
-    // The same file system may also be mounted at a location that they can reach.
+    // The same file system may also be mounted at a location that other users can reach.
     let device = std::fs::metadata(&real)?.dev();
     let mounts = crate::storage::mounts().unwrap_or_default();
     let others = mounts.iter().filter(|m| m.device == device && !real.starts_with(&m.mountpoint));
@@ -70,7 +70,7 @@ pub fn renamed_by_passers(
     Ok(None)
 }
 
-/// The first directory on the way in which others can rename entries, and whether they can reach the last one.
+/// The first directory on the way in which others can rename entries, and whether others can reach the last directory.
 fn first_open(real: &Path, users: &[u32], writers: Writers) -> io::Result<(Option<PathBuf>, bool)> {
     let mut ways: Vec<&Path> = real.ancestors().collect();
     ways.reverse();
@@ -96,7 +96,7 @@ fn first_open(real: &Path, users: &[u32], writers: Writers) -> io::Result<(Optio
 const WRITE: u32 = 0o2;
 const PASS: u32 = 0o1;
 
-/// The groups whose members are trusted.
+/// The groups whose members are trusted when a path is checked.
 #[derive(Clone, Copy)]
 enum Groups {
     Root,
@@ -140,7 +140,7 @@ impl Access {
         Ok(access)
     }
 
-    /// Whether anyone who is not trusted has this right.
+    /// Whether any untrusted user has this right.
     fn is_open(&self, what: u32, users: &[u32], groups: Groups) -> bool {
         let trusts = |group: u32| match groups {
             Groups::All => true,

@@ -38,7 +38,7 @@ pub(crate) fn asker() -> Option<Asker> {
     Some(Asker { user, group, home: home(&users, user) })
 }
 
-/// The home of a user in the lines of passwd(5).
+/// A user's home directory according to the lines of passwd(5).
 fn home(users: &[u8], user: u32) -> Option<PathBuf> {
     let wanted = user.to_string();
     users.split(|&b| b == b'\n').find_map(|line| {
@@ -49,8 +49,8 @@ fn home(users: &[u8], user: u32) -> Option<PathBuf> {
     })
 }
 
-/// The standard library drops all groups, then sets the group and the user (setgroups(2), setgid(2), setuid(2)). This
-/// also replaces the saved numbers, so it cannot be undone.
+/// The standard library drops all groups, then sets the group and the user (setgroups(2), setgid(2), setuid(2)). The
+/// saved IDs are replaced as well, so this cannot be undone.
 pub(crate) fn run_as<'a>(command: &'a mut Command, asker: &Asker) -> &'a mut Command {
     command.gid(asker.group).uid(asker.user)
 }

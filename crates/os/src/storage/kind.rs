@@ -26,7 +26,7 @@ pub enum Bus {
     Virtual(&'static str),
     /// A layer that reveals nothing about the device behind it.
     Hidden(&'static str),
-    /// Another bus, or one that the system does not name.
+    /// Another bus, or a bus that the system does not name.
     #[default]
     Unknown,
 }
@@ -34,11 +34,11 @@ pub enum Bus {
 /// What is known about the medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Medium {
-    /// The drive reports that it rotates, at this number of revolutions per minute.
+    /// The drive reports that the medium rotates, at this number of revolutions per minute.
     Rotates(u32),
-    /// The drive or the system reports that it does not rotate.
+    /// The drive or the system reports that the medium does not rotate.
     Still,
-    /// The system assumes that it rotates, as it does unless the drive reports otherwise.
+    /// The system assumes that the medium rotates, which is its default unless the drive reports otherwise.
     TakenToRotate,
     /// Nothing.
     #[default]
@@ -62,12 +62,12 @@ pub struct Signs {
     pub in_virtual_machine: bool,
 }
 
-/// The kind of a device, and the evidence for it.
+/// The kind of a device, and the evidence for that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// The kind; `None` if it is not known.
     pub kind: Option<DeviceKind>,
-    /// The evidence for it, or why it is not known.
+    /// The evidence for the kind, or the reason why the kind is not known.
     pub why: String,
 }
 
@@ -148,7 +148,7 @@ const STICKS: [&str; 20] = [
     "transmemory",
 ];
 
-/// SanDisk, Corsair and Kingston models that are USB sticks but do not report it.
+/// SanDisk, Corsair and Kingston models that are USB sticks but do not report this.
 const STICK_MODELS: [&str; 7] = [
     "ultra fit",
     "ultra usb",
@@ -159,8 +159,8 @@ const STICK_MODELS: [&str; 7] = [
     "hyperx savage",
 ];
 
-/// Model numbers of hybrid disks whose identify data do not show it: Seagate's Momentus XT, Laptop and Desktop SSHD and
-/// FireCuda, Western Digital's Black and Blue SSHD, Toshiba's MQ01 and MQ02 with H.
+/// Model numbers of hybrid disks whose identify data does not show that they are hybrids: Seagate's Momentus XT, Laptop
+/// and Desktop SSHD and FireCuda, Western Digital's Black and Blue SSHD, Toshiba's MQ01 and MQ02 with H.
 const HYBRIDS: [&str; 26] = [
     "st95005620as",
     "st93205620as",
@@ -190,11 +190,11 @@ const HYBRIDS: [&str; 26] = [
     "mq02abf050h",
 ];
 
-/// Names of flash drives for the ATA bus from a time when drives could not yet report that they do not rotate.
+/// Names of ATA flash drives that predate the field in which drives report that they do not rotate.
 const OLD_FLASH: [&str; 5] = ["ssd", "flash", "cf card", "sdcf", "solid state"];
 
 impl Signs {
-    /// The kind of the device with these signs.
+    /// The kind of device that reports this data.
     pub fn kind(&self) -> Kind {
         let names = self.names.to_lowercase();
         let named = |of: &[&'static str]| of.iter().copied().find(|word| names.contains(word));

@@ -13,7 +13,7 @@ const SHADOW_IS_DONE: u32 = 32;
 /// A LUKS2 volume whose data the drive encrypts, alone or below dm-crypt.
 pub const LUKS2_OPAL: &str = "LUKS2 with OPAL";
 
-/// A drive that can be queried; tests use a model of one.
+/// A drive that can be queried; tests use a model of such a drive.
 pub trait OpalDrive {
     /// The flags of `IOC_OPAL_GET_STATUS`.
     ///
@@ -22,7 +22,8 @@ pub trait OpalDrive {
     /// a user who is not root.
     fn status(&self) -> io::Result<u32>;
 
-    /// The bytes to whose multiples its locking ranges are aligned (`IOC_OPAL_GET_GEOMETRY`); 0 for any sector.
+    /// The alignment of the drive's locking ranges in bytes (`IOC_OPAL_GET_GEOMETRY`); 0 if a range can start at any
+    /// sector.
     ///
     /// # Errors
     /// The same, and `ENOTTY` for an older kernel.
@@ -34,18 +35,18 @@ pub trait OpalDrive {
 pub struct SelfEncrypting {
     /// Whether ownership was taken, so that a passphrase can lock the drive.
     pub is_set_up: bool,
-    /// Whether a part of it is locked now.
+    /// Whether a part of the drive is locked now.
     pub is_locked: bool,
-    /// Whether it can be locked at all.
+    /// Whether the drive supports locking.
     pub can_lock: bool,
-    /// Whether a program for unlocking replaces its first sectors now.
+    /// Whether a program for unlocking currently replaces the drive's first sectors.
     pub is_shadowed: bool,
-    /// The bytes to whose multiples a locking range is aligned, if it has to be.
+    /// The alignment of a locking range in bytes, if alignment is required.
     pub granularity: Option<u64>,
 }
 
 impl SelfEncrypting {
-    /// Queries a drive; `None` if it is not of this kind or does not respond.
+    /// Queries a drive; `None` if the drive is not self-encrypting or does not respond.
     pub fn ask(drive: &impl OpalDrive) -> Option<Self> {
         let flags = drive.status().ok()?;
         let has = |flag| flags & flag != 0;

@@ -56,9 +56,9 @@ fn ticks(time: FILETIME) -> u64 {
 pub(super) struct Information {
     /// Serial number of its volume.
     pub(super) volume: u64,
-    /// Number of the file on that volume.
+    /// Number of the file on its volume.
     pub(super) index: u64,
-    /// Number of the names (hard links) of the file.
+    /// Number of names (hard links) of the file.
     pub(super) names: u64,
     /// Creation time since 1601, in units of 100 ns.
     pub(super) created: u64,
@@ -104,7 +104,8 @@ pub(super) fn reopen(file: &File, flags: u32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
-/// The same if the call is missing, as in Wine: opened by its path, if that still leads to the same file.
+/// The same, if the call is missing as in Wine: the file is opened by its path, if the path still leads to the same
+/// file.
 fn reopen_by_path(file: &File, flags: u32) -> io::Result<File> {
     let mut options = File::options();
     let again = options.read(true).write(true).custom_flags(flags).open(path_of(file)?)?;
@@ -131,7 +132,7 @@ pub(super) fn is_wine() -> bool {
     unsafe { GetProcAddress(library, c"wine_get_version".as_ptr().cast()) }.is_some()
 }
 
-/// Bytes that are free for this user in the file system at `path`, and its total bytes.
+/// Bytes that are free for this user in the file system at `path`, and the file system's total size in bytes.
 pub(super) fn space(path: &Path) -> io::Result<(u64, u64)> {
     let (mut free, mut all) = (0, 0);
     let path = wide(path);
@@ -183,7 +184,7 @@ pub(super) fn volume(root: &Path) -> io::Result<Volume> {
     Ok(Volume { serial: u64::from(serial), file_system, flags })
 }
 
-/// The name of the volume at `root` that stays the same if its drive letter changes.
+/// The permanent name of the volume at `root`, which stays the same if the drive letter changes.
 pub(super) fn volume_name(root: &Path) -> io::Result<PathBuf> {
     let mut buffer = [0; 64];
     let root = wide(root);
@@ -274,7 +275,7 @@ pub(super) fn own_time() -> Option<u64> {
     Some(process_times(this).ok()?.1)
 }
 
-/// A handle to a process, to query its times and whether it has exited.
+/// A handle to a process, with which to query the process's times, and whether it has exited.
 pub(super) fn open_process(process: u32) -> io::Result<OwnedHandle> {
     let access = threading::PROCESS_QUERY_LIMITED_INFORMATION | threading::PROCESS_SYNCHRONIZE;
     // SAFETY: its arguments are numbers.
@@ -377,7 +378,7 @@ pub(super) fn console_width() -> Option<u16> {
     u16::try_from(columns).ok()
 }
 
-/// Enables ANSI sequences in both consoles; `false` if one is a console that does not support them.
+/// Enables ANSI sequences in both consoles; `false` if either is a console that does not support them.
 pub(super) fn enable_ansi() -> bool {
     let on = |stream| {
         // SAFETY: its argument is a number; its result need not be closed.

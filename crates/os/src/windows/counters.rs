@@ -1,8 +1,8 @@
 //! Counters: CPU time of the machine and of this process, and the disk counters of a volume.
 //!
-//! Windows reports the time of this process exactly and that of the machine by its clock interrupts. It does
-//! not separate the kernel's threads, drivers in interrupts, and the server of an encrypted volume: they are in
-//! `other`.
+//! Windows reports the time of this process exactly and that of the machine by its clock interrupts. It does not
+//! separate the kernel's threads, drivers in interrupts, and the server of an encrypted volume: the time of all three
+//! is in `other`.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub struct Snapshot {
 /// Reads the counters that a run needs.
 #[derive(Default)]
 pub struct Counters {
-    /// The volumes; `None` for those whose disk counters this user cannot read.
+    /// The volumes; `None` for volumes whose disk counters this user cannot read.
     pub(crate) devices: Vec<Option<Reader>>,
     /// Index of the volume in use.
     pub(crate) device: usize,
@@ -37,7 +37,7 @@ fn seconds(ticks: u64) -> f64 {
     ticks as f64 / 1e7
 }
 
-/// Reads a volume's counters, if it has some and this user may read them.
+/// Reads a volume's counters, if the volume has any and this user may read them.
 pub(crate) fn reader(device: CountedBy) -> Option<Reader> {
     device.reader(|device| {
         let volume = super::files::open_volume(&device).ok()?;

@@ -73,8 +73,8 @@ impl FileIdentity {
     }
 }
 
-/// A directory. Windows calls use paths, so anyone who can rename it can redirect operations in it; its
-/// identity is that of the opened directory.
+/// A directory. Windows calls use paths, so anyone who can rename it can redirect operations in it; its identity is
+/// that of the directory that was opened.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -150,7 +150,7 @@ impl Directory {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Opens a subdirectory; refuses a symbolic link.
+    /// Opens a subdirectory, but refuses a symbolic link.
     ///
     /// # Errors
     /// Those of [`Self::open`].
@@ -261,7 +261,7 @@ impl Directory {
         Ok(file)
     }
 
-    /// The entry with this name, if any. Owners have no numbers on Windows: all are 0.
+    /// The entry with this name, if any. Owners have no IDs on Windows, so all are 0.
     ///
     /// # Errors
     /// The operating system's error.
@@ -284,7 +284,7 @@ impl Directory {
         fs::read_dir(&self.path)?.map(|entry| entry.map(|e| e.file_name())).collect()
     }
 
-    /// Renames a file to a new name, or over another regular file of this directory.
+    /// Renames a file to a new name, or replaces another regular file in this directory.
     ///
     /// # Errors
     /// The operating system's error.
@@ -292,7 +292,7 @@ impl Directory {
         fs::rename(self.join(from)?, self.join(to)?)
     }
 
-    /// Renames a file to a name that must not exist. `false` if the file system cannot do that in one step.
+    /// Renames a file to a name that must not exist. `false` if the file system cannot check and rename in one step.
     ///
     /// # Errors
     /// `AlreadyExists`; otherwise the operating system's error.
@@ -349,7 +349,7 @@ impl Directory {
         self.remove_directory(name)
     }
 
-    /// Removes everything in it; follows no link and no junction.
+    /// Removes everything in the directory; follows no link and no junction.
     ///
     /// # Errors
     /// The operating system's error.
@@ -376,8 +376,7 @@ impl Directory {
         FileIdentity::of(&self.held)
     }
 
-    /// The user number of all owners, and the mode of a private directory: in Windows, access lists are
-    /// inherited.
+    /// The user ID of all owners, and the mode of a private directory: on Windows, access lists are inherited.
     ///
     /// # Errors
     /// Never fails here.
@@ -385,7 +384,7 @@ impl Directory {
         Ok((0, 0o700))
     }
 
-    /// Whether only this user, administrators and the system can write in it.
+    /// Whether only this user, administrators and the system can write in the directory.
     pub fn is_own_alone(&self) -> bool {
         let listed = OpenOptions::new()
             .access_mode(READ_CONTROL)
@@ -397,7 +396,8 @@ impl Directory {
         listed.is_ok_and(|file| same(&file) && super::files::is_own_alone(&file))
     }
 
-    /// Writes back the cached data of its volume or, if only an administrator may do that, of each file below it.
+    /// Writes back the cached data of the directory's volume or, if only an administrator may do that, of each file
+    /// below the directory.
     ///
     /// # Errors
     /// The operating system's error.
@@ -413,12 +413,12 @@ impl Directory {
         Ok(())
     }
 
-    /// A path that reaches this directory as long as it is not renamed.
+    /// A path that reaches this directory as long as the directory is not renamed.
     pub fn reached(&self) -> PathBuf {
         self.path.clone()
     }
 
-    /// Its current path.
+    /// The directory's current path.
     ///
     /// # Errors
     /// The operating system's error.

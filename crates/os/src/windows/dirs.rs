@@ -28,7 +28,7 @@ pub(crate) fn writable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A path in its usual form, without the `\\?\` of long ones, if that form refers to the same file.
+/// A path in its usual form, without the prefix `\\?\` of long paths, if that form refers to the same file.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     const LONGEST: usize = 240;
     let mut parts = path.components();

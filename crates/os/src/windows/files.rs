@@ -135,7 +135,7 @@ pub(crate) fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> io:
     Ok(())
 }
 
-/// Windows accepts no advice on individual files; reading through an unbuffered handle drops the cache.
+/// Windows accepts no caching advice for individual files; reading through an unbuffered handle drops the cache.
 pub(crate) fn forget(_file: &File) {}
 
 pub(crate) fn forget_range(_file: &File, _offset: u64, _len: u64) {}
@@ -145,7 +145,7 @@ pub(crate) fn write_back(file: &File) -> io::Result<()> {
     file.sync_data().or_else(|_| call::reopen(file, 0)?.sync_data())
 }
 
-/// Only an administrator may flush a volume.
+/// Only an administrator can flush a volume.
 pub(crate) fn sync_file_system(file: &File) -> io::Result<()> {
     flush_volume(&path_of(file)?)
 }
@@ -157,8 +157,8 @@ pub(super) fn flush_volume(path: &Path) -> io::Result<()> {
     File::options().write(true).open(device)?.sync_all()
 }
 
-/// Windows allocates space when it extends a file, and reports if there is not enough. Unwritten parts read as
-/// zeros without the disk, so the file must be filled before a measurement.
+/// Windows allocates space when it extends a file, and reports an error if there is not enough. Unwritten parts read as
+/// zeros without access to the disk, so the file must be filled before a measurement.
 pub(crate) fn allocate(file: &File, size: u64) -> io::Result<()> {
     allocate_or_extend(file, size)
 }
@@ -178,7 +178,7 @@ pub(crate) fn server_is_gone(_error: &io::Error) -> bool {
     false
 }
 
-/// Determined by its owner and its access list.
+/// Determined by the file's owner and its access list.
 pub(crate) fn is_own_alone(file: &File) -> bool {
     let rights = rights::user().and_then(|user| Ok((rights::rights(file)?, user)));
     rights.is_ok_and(|(rights, user)| rights.are_of(&user))

@@ -30,7 +30,7 @@ pub use self::directory::Directory;
 pub use self::files::{direct_unit, reopen_overlapped};
 use crate::{Details, FileType};
 
-/// Opens a file for reading; opens a directory only to recognise it.
+/// Opens a file for reading; opens a directory only to identify it as such.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }
@@ -59,7 +59,7 @@ pub(crate) fn details(found: &Metadata) -> Details {
     }
 }
 
-/// The kind as far as the standard library knows it.
+/// The file's kind, as far as the standard library can tell.
 fn file_type(kind: std::fs::FileType) -> FileType {
     match kind {
         kind if kind.is_symlink() => FileType::Symlink,
@@ -108,7 +108,7 @@ pub(crate) mod lock {
 
     use std::fs::File;
 
-    /// If the file has no lock, this does nothing.
+    /// Does nothing if the file has no lock.
     pub(crate) fn give_up(file: &File) {
         let _ = file.unlock();
     }

@@ -28,8 +28,8 @@ pub(crate) fn cpu_s(process: u32) -> Option<f64> {
     Some(call::process_times(handle.as_raw_handle()).ok()?.1 as f64 / 1e7)
 }
 
-/// Windows returns `InvalidInput` for a number that no process has. A process that has exited can be opened as long
-/// as a handle to it exists.
+/// Windows returns `InvalidInput` for a PID that no process has. A process that has exited can be opened as long as a
+/// handle to it exists.
 pub(crate) fn exists(process: u32) -> bool {
     match call::open_process(process) {
         Ok(held) => !call::has_ended(&held),
@@ -82,7 +82,7 @@ pub(crate) fn children(_: u32) -> Vec<u32> {
     Vec::new()
 }
 
-/// `explorer` is in the first, most others are in the second.
+/// `explorer` is in the first directory, most other programs are in the second.
 pub(crate) fn system_directories() -> Vec<PathBuf> {
     let root = std::env::var_os("SystemRoot").map_or_else(|| r"C:\Windows".into(), PathBuf::from);
     vec![root.clone(), root.join("System32")]
@@ -112,7 +112,7 @@ pub(crate) fn leave_terminal() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Windows does not write process dumps unless an administrator requests them. It passes on only specified handles.
+/// Windows does not write process dumps unless an administrator requests them. Only specified handles are inherited.
 pub(crate) fn pass_nothing_on() -> io::Result<()> {
     Ok(())
 }

@@ -18,8 +18,8 @@ const INTERRUPTED: usize = 2;
 /// Wakes the thread that reports.
 static ASKED: OnceLock<Sender<()>> = OnceLock::new();
 
-/// Windows terminates the process when this returns for any event except the two keys, and after five seconds at
-/// the latest.
+/// For any event except the two key combinations, Windows terminates the process when this handler returns, and after
+/// five seconds at the latest.
 const LAST: Duration = Duration::from_secs(10);
 
 extern "system" fn asked(event: u32) -> BOOL {

@@ -31,7 +31,7 @@ fn mount(root: &Path) -> Option<Mount> {
     })
 }
 
-/// The size and free space of the volume of `path`.
+/// The size and the free space of the volume that contains `path`.
 ///
 /// # Errors
 /// The operating system's error.
@@ -39,7 +39,7 @@ pub fn space(path: &Path) -> io::Result<Space> {
     call::space(path).map(|(free, size)| Space { free, size })
 }
 
-/// The serial number of the volume of `path`.
+/// The serial number of the volume that contains `path`.
 pub(crate) fn number_of(path: &Path) -> io::Result<u64> {
     let root = call::volume_root(&dirs::plain(&path.canonicalize()?))?;
     Ok(call::volume(&root)?.serial)
@@ -64,21 +64,21 @@ pub(crate) fn serving(_file_system: u64) -> Vec<u32> {
     Vec::new()
 }
 
-/// Whether EFS encrypts new files there.
+/// Whether EFS encrypts new files in the directory.
 pub(crate) fn is_encrypted(directory: &Path) -> bool {
     use std::os::windows::fs::MetadataExt as _;
     const ENCRYPTED: u32 = 0x4000;
     directory.metadata().is_ok_and(|found| found.file_attributes() & ENCRYPTED != 0)
 }
 
-/// Whether NTFS compresses new files there.
+/// Whether NTFS compresses new files in the directory.
 pub(crate) fn is_compressed(directory: &Path) -> bool {
     use std::os::windows::fs::MetadataExt as _;
     const COMPRESSED: u32 = 0x800;
     directory.metadata().is_ok_and(|found| found.file_attributes() & COMPRESSED != 0)
 }
 
-/// No file system of Windows has btrfs' attribute.
+/// No Windows file system has btrfs's attribute.
 pub(crate) fn is_overwritten_in_place(_: &Path) -> bool {
     false
 }
@@ -87,7 +87,8 @@ pub(crate) fn untold(place: &Path) -> String {
     format!("Windows does not report what {} is", place.display())
 }
 
-/// A volume with a drive letter, as its root. Windows reports its underlying devices only to administrators.
+/// A volume with a drive letter, represented by its root directory. Windows reports its underlying devices only to
+/// administrators.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(PathBuf);
 
@@ -102,12 +103,12 @@ impl Node {
         &self.0
     }
 
-    /// The device with the counters of its disk ([`crate::counters`]).
+    /// The device whose counters are those of the volume's disk ([`crate::counters`]).
     pub fn counters(&self) -> PathBuf {
         self.device_path()
     }
 
-    /// Whether a path refers to it.
+    /// Whether a path refers to this volume.
     pub fn is_named(&self, path: &Path) -> bool {
         path == self.device_path() || path == self.0
     }
@@ -147,7 +148,7 @@ impl Node {
             19 => Bus::Ufs,
             _ => Bus::Unknown,
         };
-        // Windows assumes a seek penalty unless the drive reports that it does not rotate.
+        // Windows assumes a seek penalty unless the drive reports that its medium does not rotate.
         let medium = match device::seeks(&disk) {
             Some(false) => Medium::Still,
             Some(true) => Medium::TakenToRotate,
@@ -195,7 +196,7 @@ impl Node {
         PathBuf::from(format!(r"\\.\{}", self.name()))
     }
 
-    /// The size of its file system; Windows reports the size of the volume only to administrators.
+    /// The size of the volume's file system; Windows reports the size of the volume only to administrators.
     pub fn bytes(&self) -> Option<u64> {
         call::space(&self.0).ok().map(|(_, all)| all)
     }
@@ -222,7 +223,7 @@ impl Node {
     }
 }
 
-/// Identified by the device behind a drive letter: `\Device\VeraCryptVolumeV`.
+/// The product is identified by the device behind a drive letter: `\Device\VeraCryptVolumeV`.
 fn of_device(device: &str) -> Option<&'static str> {
     const DEVICES: [(&str, &str); 2] =
         [("VeraCryptVolume", "VeraCrypt"), ("TrueCryptVolume", "TrueCrypt")];
@@ -248,7 +249,7 @@ impl Tree {
         Ok(vec![node.0.clone()])
     }
 
-    /// Page files: nobody else can open them, so none needs to be listed.
+    /// None: page files cannot be opened by other programs, so they need not be listed.
     ///
     /// # Errors
     /// Never fails here.
@@ -258,8 +259,7 @@ impl Tree {
 
     /// The volume that Windows runs from.
     ///
-    /// # Errors
-    /// If the environment does not specify it.
+    /// # Errors If the environment does not specify the volume.
     pub fn root_device(&self) -> Result<Option<Node>, Untold> {
         let Some(drive) = std::env::var_os("SystemDrive") else {
             let why = io::ErrorKind::NotFound.into();
@@ -288,7 +288,7 @@ impl Tree {
         Ok(Vec::new())
     }
 
-    /// The kind of the disk of a volume, by the descriptor of its driver.
+    /// The kind of a volume's disk, according to its driver's descriptor.
     pub fn kind(&self, node: &Node, in_virtual_machine: bool) -> Kind {
         node.signs(in_virtual_machine).unwrap_or_default().kind()
     }
@@ -349,7 +349,7 @@ impl Tree {
         false
     }
 
-    /// The volume whose disk has counters, if it has any.
+    /// The volume, if its disk has counters.
     pub fn counted(&self, top: &Node) -> Option<Node> {
         Some(top.clone())
     }

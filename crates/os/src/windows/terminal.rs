@@ -11,7 +11,7 @@ use super::call;
 /// A file name by which a child process writes to its console. Windows has none for standard output.
 pub const STDOUT: &str = "CONOUT$";
 
-/// Anything whose readability could be awaited.
+/// Anything that could be waited on until it is readable.
 pub trait Readable {}
 
 impl<T> Readable for T {}

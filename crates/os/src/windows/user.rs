@@ -1,4 +1,4 @@
-//! Users: Windows has no user numbers, so all users and owners have the same number.
+//! Users: Windows has no user IDs, so all users and owners have the same number.
 
 use std::process::Command;
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Marks every descriptor from `first` on to be closed by execve(2).
+/// Marks `first` and all higher descriptors as to be closed by execve(2).
 pub(in crate::linux) fn close_on_exec(first: u32) -> io::Result<()> {
     // SAFETY: three integers, no pointer. It changes flags of descriptors and closes none.
     let done =

@@ -43,8 +43,8 @@ struct Config {
 
 const _: () = assert!(size_of::<Info>() == 232 && size_of::<Config>() == 304);
 
-/// Attaches `file` to a free loop device with direct I/O, if the file supports it, and returns the
-/// device's number. losetup(8) shows `name` if the kernel has none.
+/// Attaches `file` to a free loop device with direct I/O, if the file supports it, and returns the device's number.
+/// losetup(8) shows `name` if the kernel has no name for the file.
 pub(in crate::linux) fn attach(file: &File, name: &Path, read_only: bool) -> io::Result<u32> {
     let control = File::options().read(true).write(true).open("/dev/loop-control")?;
     let mut file_name = [0; 64];

@@ -1,4 +1,4 @@
-//! Tells the kernel about partitions of a disk (linux/blkpg.h).
+//! Adds and removes the kernel's entries for a disk's partitions (linux/blkpg.h).
 
 use std::fs::File;
 use std::io;

@@ -23,7 +23,7 @@ use crate::confine::Needs;
 pub(crate) fn confine(needs: Needs) -> io::Result<()> {
     super::process::keep_from_dumps();
     set_no_new_privs(true)?;
-    // If several filters are installed, the strictest result applies. After the last one, no more can be added.
+    // If several filters are installed, the strictest result applies. After the last filter, no more can be added.
     for program in [unknown()?, allowing(needs)?] {
         apply_filter(&program).map_err(io::Error::other)?;
     }
@@ -42,7 +42,7 @@ pub(crate) fn give_up_rights() -> io::Result<()> {
     // The limit for locking keys and pinning buffers after root's privileges have been dropped.
     let all = Rlimit { current: None, maximum: None };
     let is_limited = setrlimit(Resource::Memlock, all).is_err();
-    // Root in a container may lack permission to raise it. In that case, only the capability to lock memory is
+    // Root in a container may lack permission to raise the limit. In that case, only the capability to lock memory is
     // kept.
     set_keep_capabilities(is_limited)?;
     let is_another = become_nobody()?;
@@ -64,7 +64,7 @@ fn allowing(needs: Needs) -> io::Result<BpfProgram> {
     program(rules, refused, SeccompAction::Allow)
 }
 
-/// Makes clone3(2) fail as an unknown call, because filters cannot inspect its flags. The C library then uses
+/// Makes clone3(2) fail like an unknown call, because filters cannot inspect its flags. The C library then uses
 /// clone(2).
 fn unknown() -> io::Result<BpfProgram> {
     let unknown = SeccompAction::Errno(rustix::io::Errno::NOSYS.raw_os_error() as u32);

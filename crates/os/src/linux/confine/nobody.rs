@@ -1,4 +1,4 @@
-//! A user ID that nobody has.
+//! A user ID that no user has.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::{fs, io};
@@ -7,17 +7,17 @@ use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
-/// User IDs that no user has, according to systemd's table (systemd.io/UIDS-GIDS): unassigned ones and, for
-/// containers with 65,536 users, those of dynamic users.
+/// User IDs that no user has, according to systemd's table (systemd.io/UIDS-GIDS): unassigned IDs and, for containers
+/// with 65,536 users, the IDs for dynamic users.
 const FREE: [(u32, u32); 2] = [(1_879_048_192, 2_147_483_647), (61_184, 65_519)];
 
 /// `nogroup`, which owns nothing.
 const NOGROUP: u32 = 65_534;
 
-/// Maximum number of attempts in each range.
+/// Maximum number of attempts per range.
 const TRIES: u32 = 16;
 
-/// Changes the user of this process's only thread. Returns whether that was possible.
+/// Changes the user of this process's only thread. Returns whether the change was possible.
 pub(super) fn become_nobody() -> io::Result<bool> {
     let taken = taken()?;
     for (first, last) in FREE {
@@ -45,7 +45,7 @@ fn become_user(number: u32) -> Result<(), Errno> {
     set_thread_res_uid(user, user, user)
 }
 
-/// The users of all processes, and all that passwd(5) lists.
+/// The users of all processes, and all users listed in passwd(5).
 fn taken() -> io::Result<Vec<u32>> {
     let processes = fs::read_dir("/proc")?.flatten();
     let mut taken: Vec<u32> =

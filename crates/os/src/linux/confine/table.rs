@@ -7,9 +7,9 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Only {
     Always,
-    /// The argument is one of these.
+    /// The argument is one of these values.
     Values(u8, &'static [u64]),
-    /// The argument is the number of this process.
+    /// The argument is the PID of this process.
     OfThisProcess(u8),
     /// The argument has all of these bits.
     With(u8, u64),
@@ -19,7 +19,7 @@ pub(super) enum Only {
 
 use Only::{Always, OfThisProcess, Values, With, Without};
 
-/// A new thread of this process, and no new process.
+/// Creates a new thread of this process, not a new process.
 const THREAD: u64 = (libc::CLONE_THREAD | libc::CLONE_VM) as u64;
 
 /// `PR_SET_VMA` of linux/prctl.h, with which the C library names regions of its memory.

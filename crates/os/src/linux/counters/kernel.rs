@@ -9,7 +9,7 @@ use super::task::{self, Account, Stat, TaskClock, used};
 /// kthreadd, the parent of all kernel threads.
 const KTHREADD: u32 = 2;
 
-/// Flag of a kernel thread (Linux, include/linux/sched.h).
+/// Flag that marks a kernel thread (Linux, include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Maximum number of accounts kept open, to stay below the process's limit on open files.
@@ -19,8 +19,8 @@ const MOST_OPEN: usize = 256;
 pub(super) struct KernelThreads {
     proc: PathBuf,
     clock: TaskClock,
-    /// Open accounts of earlier readings. Opening an account takes ten times as long as reading it
-    /// again, and accounts are read between any two slices of a run.
+    /// Open accounts of earlier readings. Opening an account takes ten times as long as reading an open one again, and
+    /// accounts are read between any two slices of a run.
     open: Mutex<BTreeMap<u32, Account>>,
 }
 
@@ -32,8 +32,8 @@ impl KernelThreads {
         Self { proc: proc.to_owned(), clock, open: Mutex::default() }
     }
 
-    /// Reads all kernel threads. Empty if they are not visible: in the process namespace of a
-    /// container, number 2 is an ordinary process or does not exist.
+    /// Reads all kernel threads. Empty if they are not visible: in a container's PID namespace, PID 2 is an ordinary
+    /// process or does not exist.
     pub(super) fn read(&self) -> KernelReading {
         let kthreadd = Stat::read(&self.directory(KTHREADD));
         if kthreadd.is_none_or(|s| s.flags & PF_KTHREAD == 0) {
@@ -54,7 +54,7 @@ impl KernelThreads {
         if let Some(ns) = open.get(&id).and_then(Account::read) {
             return Some(ns);
         }
-        // Not seen before, or a new thread with the same number.
+        // A thread not seen before, or a new thread with the same ID.
         open.remove(&id);
         let account = self.clock.open(&self.directory(id))?;
         let ns = account.read();
@@ -64,7 +64,7 @@ impl KernelThreads {
         ns
     }
 
-    /// Nanoseconds of each thread between two readings. `since` is the time of the first one in boot ticks.
+    /// CPU nanoseconds of each thread between two readings. `since` is the time of the first reading in boot ticks.
     ///
     /// The time of a thread that exited in between is lost. Workers exit after minutes without work.
     pub(super) fn used(

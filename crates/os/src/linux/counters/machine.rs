@@ -8,12 +8,12 @@ use rustix::time::ClockId;
 use super::task;
 use crate::counters::DeviceCounts;
 
-/// Time of all CPUs since boot, clock ticks.
+/// Time of all CPUs since boot, in clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MachineTicks {
     /// All time except idle, I/O wait and steal time. The kernel samples the running task at each scheduler tick.
     pub(super) busy: u64,
-    /// Steal time: the hypervisor ran something else while this machine had work to do.
+    /// Steal time, during which the hypervisor ran something else although this machine had work to do.
     pub(super) stolen: Option<u64>,
 }
 
@@ -76,8 +76,8 @@ pub(super) struct DeviceStat {
 }
 
 impl DeviceStat {
-    /// `None` if the administrator disabled the counters (`queue/iostats`): constant counters would
-    /// suggest that all requests were served from a cache.
+    /// `None` if the administrator disabled the counters (`queue/iostats`): counters that do not change would suggest
+    /// that all requests were served from a cache.
     pub(super) fn open(stat: PathBuf) -> Option<Self> {
         let device = stat.parent()?;
         // The queue of a partition is in the directory of its disk.
@@ -109,8 +109,8 @@ fn counters(stat: &Path) -> Option<DeviceCounts> {
     Some(DeviceCounts { span_ns: task::nanoseconds(ClockId::Monotonic), ..found })
 }
 
-/// Requests, sectors of 512 bytes and milliseconds (Linux, Documentation/block/stat.rst). Kernels before 4.18 count no
-/// discards, those before 5.5 no flushes.
+/// Requests, sectors of 512 bytes and milliseconds (Linux, Documentation/block/stat.rst). Kernels before 4.18 do not
+/// count discards, and kernels before 5.5 do not count flushes.
 fn parsed(stat: &str) -> Option<DeviceCounts> {
     let f: Vec<u64> = stat.split_whitespace().map_while(|f| f.parse().ok()).collect();
     let [reads, merged_reads, read, read_ms, writes, merged_writes, written, write_ms, ..] = f[..]

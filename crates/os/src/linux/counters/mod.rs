@@ -106,7 +106,7 @@ impl Counters {
         self.daemons.watch(pid);
     }
 
-    /// Stops watching all processes, because the system under test is about to be closed.
+    /// Stops watching all processes, because the system under test is about to be removed.
     pub fn forget_watched(&mut self) {
         self.daemons.forget();
     }
@@ -134,8 +134,8 @@ impl Counters {
         self.difference(before, &Snapshot { close, wide: self.wide() })
     }
 
-    /// The difference between now and a snapshot, and a new snapshot: for a span that follows immediately, with the
-    /// same device and daemons. Counters that take long to read are read only once for both.
+    /// The difference between now and a snapshot, and a new snapshot: for an immediately following span with the same
+    /// device and daemons. Counters that take long to read are read only once for both.
     pub fn lap(&self, before: &Snapshot) -> (Passed, Snapshot) {
         let close = self.close();
         let now = Snapshot { close, wide: self.wide() };

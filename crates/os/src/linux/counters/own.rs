@@ -9,9 +9,8 @@ use crate::counters::Switches;
 /// Prefix of the names of the load engine's threads.
 const LOAD: &str = "load-";
 
-/// Prefixes of the names of io_uring's threads (Linux, io_uring/io-wq.c and io_uring/sqpoll.c):
-/// tasks of this process that never leave the kernel. The prefix is followed by the number of the
-/// thread that they work for.
+/// Prefixes of the names of io_uring's threads (Linux, io_uring/io-wq.c and io_uring/sqpoll.c): tasks of this process
+/// that never leave the kernel. The prefix is followed by the ID of the thread for which they work.
 const KERNEL: [&str; 2] = ["iou-wrk-", "iou-sqp-"];
 
 /// The purpose of a thread of this process.
@@ -40,11 +39,11 @@ pub(super) struct OwnThreads {
 pub(super) struct OwnReading {
     process_ns: u64,
     threads: BTreeMap<u32, (Part, u64)>,
-    /// How often the serving threads have left a CPU.
+    /// How often the serving threads have given up a CPU.
     switches: BTreeMap<u32, Switches>,
 }
 
-/// CPU nanoseconds of this process between two readings, by purpose. The sum is that of the
+/// CPU nanoseconds of this process between two readings, by purpose. The sum over all purposes is the CPU time of the
 /// process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OwnUsed {
@@ -88,7 +87,7 @@ impl OwnThreads {
         OwnReading { process_ns, threads, switches }
     }
 
-    /// The difference of two readings. `since` is the time of the first one in boot ticks.
+    /// The difference between two readings. `since` is the time of the first reading in boot ticks.
     pub(super) fn used(&self, before: &OwnReading, now: &OwnReading, since: u64) -> OwnUsed {
         let mut sum = OwnUsed::default();
         for (tid, (part, ns)) in &now.threads {
@@ -116,8 +115,8 @@ impl OwnThreads {
         sum
     }
 
-    /// `master` is the name of the thread for which an io_uring thread works; `first` is that of
-    /// the process's first thread.
+    /// `master` is the name of the thread for which an io_uring thread works; `first` is the name of the process's
+    /// first thread.
     fn part(&self, tid: u32, name: &[u8], master: &[u8], first: &[u8]) -> Part {
         let begins = |with: &str| name.starts_with(with.as_bytes());
         let serves =
@@ -129,7 +128,7 @@ impl OwnThreads {
         } else if KERNEL.into_iter().any(begins) {
             Part::Kernel
         } else if name == first {
-            // A thread that was not given a name has that of the thread that started it.
+            // A thread that was not given a name has the name of the thread that started it.
             Part::Generator
         } else {
             Part::Other
@@ -148,7 +147,7 @@ impl OwnThreads {
     }
 }
 
-/// The number of the thread for which an io_uring thread works.
+/// The ID of the thread for which an io_uring thread works.
 fn master(name: &[u8]) -> Option<u32> {
     let number = KERNEL.iter().find_map(|with| name.strip_prefix(with.as_bytes()))?;
     std::str::from_utf8(number).ok()?.parse().ok()

@@ -16,7 +16,7 @@ pub(super) struct Processes {
     roots: Vec<u32>,
 }
 
-/// The live processes of the trees, by process number.
+/// The live processes of the trees, by PID.
 pub(super) type ProcessReading = BTreeMap<u32, Process>;
 
 /// One process at one moment.
@@ -25,7 +25,7 @@ pub(super) struct Process {
     stat: Stat,
     /// CPU nanoseconds of the live threads.
     threads: BTreeMap<u32, u64>,
-    /// How often these have left a CPU.
+    /// How often these threads have given up a CPU.
     switches: BTreeMap<u32, Switches>,
 }
 
@@ -47,8 +47,8 @@ impl Processes {
 
     pub(super) fn read(&self) -> ProcessReading {
         let mut found = ProcessReading::new();
-        // This process represents the children that it waits for: programs that the trial runs. Its
-        // own time does not count as a daemon's.
+        // This process represents the children that it waits for: programs that are run by the trial. Its own time does
+        // not count as a daemon's.
         if let Some(stat) = Stat::read(&self.proc.join("self")) {
             let stat = Stat { cpu_ticks: 0, ..stat };
             found.insert(std::process::id(), Process { stat, ..Process::default() });
@@ -81,10 +81,10 @@ impl Processes {
         found
     }
 
-    /// Nanoseconds between two readings. `since` is the time of the first one in boot ticks.
+    /// Nanoseconds between two readings. `since` is the time of the first reading in boot ticks.
     ///
-    /// Threads and children that exited in between, including those of this process, are counted in clock ticks.
-    /// The time of processes that none of these waited for is lost.
+    /// Threads and children that exited in between, including those of this process, are counted in clock ticks. The
+    /// time of processes that no process in the trees waited for is lost.
     pub(super) fn used(&self, before: &ProcessReading, now: &ProcessReading, since: u64) -> u64 {
         let mut sum = 0;
         let mut waited = 0;
@@ -98,7 +98,7 @@ impl Processes {
             let earlier = earlier.map_or(0, |p| p.stat.waited_ticks);
             waited += process.stat.waited_ticks.saturating_sub(earlier);
         }
-        // Part of this time was already counted, for processes with an earlier reading.
+        // For processes with an earlier reading, part of this time was already counted.
         let known: u64 = before
             .iter()
             .filter(|(pid, _)| !now.contains_key(pid) && waited_for(**pid, before, now))
@@ -107,7 +107,7 @@ impl Processes {
         sum + ns(waited.saturating_sub(known))
     }
 
-    /// Nanoseconds of each live thread between two readings, and how often they left a CPU.
+    /// Nanoseconds of each live thread between two readings, and how often these threads gave up a CPU.
     pub(super) fn threads(
         &self,
         before: &ProcessReading,
@@ -162,7 +162,7 @@ impl Processes {
 /// Whether a live ancestor waited for the process that exited, possibly through other processes that exited.
 fn waited_for(pid: u32, before: &ProcessReading, now: &ProcessReading) -> bool {
     let mut at = pid;
-    // Reading takes time, so the parents need not form a tree. The loop is bounded for that case.
+    // Reading takes time, so the parents need not form a tree. The loop is therefore bounded.
     for _ in 0..before.len() {
         let Some(process) = before.get(&at) else { return false };
         at = process.stat.parent;

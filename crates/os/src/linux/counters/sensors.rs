@@ -9,7 +9,7 @@ use super::task;
 /// small boards use `cpu_thermal`).
 const PROCESSOR: [&str; 4] = ["coretemp", "k10temp", "zenpower", "cpu_thermal"];
 
-/// The readable sensors of the machine; searched once.
+/// The readable sensors of the machine, which are searched for only once.
 #[derive(Debug)]
 pub(super) struct Sensors {
     packages: Vec<Package>,
@@ -25,7 +25,7 @@ pub(super) struct Sensors {
 #[derive(Debug)]
 struct Package {
     energy: PathBuf,
-    /// Microjoules at which the counter wraps around.
+    /// Value in microjoules at which the counter wraps around.
     range: u64,
 }
 
@@ -66,8 +66,8 @@ impl Sensors {
         self.packages.iter().map(|p| number(&p.energy)).collect()
     }
 
-    /// Joules between two readings. They must be less than one wrap-around of the counter apart
-    /// (minutes at full power).
+    /// Joules between two readings. The time between them must be shorter than one wrap-around of the counter (minutes
+    /// at full power).
     pub(super) fn joules(&self, before: &EnergyReading, now: &EnergyReading) -> f64 {
         let used =
             |(package, (before, now)): (&Package, (&u64, &u64))| match now.checked_sub(*before) {
@@ -91,8 +91,8 @@ impl Sensors {
     }
 }
 
-/// `intel-rapl:0` is a package (on AMD as well) and `intel-rapl:0:1` a part of one.
-/// `intel-rapl-mmio:0` counts the same energy again, and `psys` covers the whole board.
+/// `intel-rapl:0` is a package (on AMD as well) and `intel-rapl:0:1` a part of that package. `intel-rapl-mmio:0` counts
+/// the same energy again, and `psys` covers the whole board.
 fn packages(powercap: &Path) -> Vec<Package> {
     let mut found = Vec::new();
     for zone in entries(powercap, "intel-rapl:") {
@@ -109,7 +109,7 @@ fn packages(powercap: &Path) -> Vec<Package> {
     found
 }
 
-/// Batteries of the machine itself: those of a mouse or a keyboard have the scope `Device` (Linux,
+/// Batteries of the machine itself: batteries of a mouse or a keyboard have the scope `Device` (Linux,
 /// Documentation/ABI/testing/sysfs-class-power).
 fn batteries(class: &Path) -> Vec<PathBuf> {
     let mut found = entries(class, "");
@@ -133,7 +133,7 @@ fn drawn_w(battery: &Path) -> Option<f64> {
     micro("power_now").or_else(|| Some(micro("current_now")? * micro("voltage_now")?))
 }
 
-/// The inputs for a whole CPU, or all inputs of a driver if none has such a label.
+/// The inputs for a whole CPU, or all inputs of a driver if no input has such a label.
 fn hwmon(class: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for device in entries(class, "hwmon") {

@@ -1,4 +1,4 @@
-//! CPU time of one task, a thread or process, from /proc.
+//! CPU time of one task, which is a thread or a process, from /proc.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -23,8 +23,8 @@ pub(super) enum TaskClock {
 }
 
 impl TaskClock {
-    /// Determines which of these the kernel provides: without scheduler statistics `schedstat` is
-    /// missing or stays 0.
+    /// Determines which of these sources the kernel provides: without scheduler statistics `schedstat` is missing or
+    /// stays 0.
     pub(super) fn detect(proc: &Path) -> Self {
         // Reading the thread's clock makes the kernel update the thread's account.
         let _ = clock_gettime(ClockId::ThreadCPUTime);
@@ -52,7 +52,7 @@ impl TaskClock {
     }
 }
 
-/// The open account of a task. It remains the account of that task even if another task gets its number.
+/// The open account of a task. It remains the account of that task even if another task gets the same ID.
 #[derive(Debug)]
 pub(super) struct Account {
     clock: TaskClock,
@@ -75,8 +75,8 @@ impl Account {
 /// Nanoseconds that a task has used since an earlier reading.
 ///
 /// A task without an earlier reading counts in full if it started after `since` (boot ticks). Otherwise it does not
-/// count: it existed before but was missed, because the list of children is incomplete while some of them exit. The
-/// same applies if a new task has taken over the number.
+/// count: it existed before but was missed, because the list of children is incomplete while some of the children exit.
+/// The same applies if a new task has the ID of an earlier one.
 pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u64 {
     match before {
         Some(before) if before <= now => now - before,
@@ -84,7 +84,7 @@ pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u6
     }
 }
 
-/// How often a task has left a CPU so far (proc(5), /proc/PID/status).
+/// How often a task has given up a CPU so far (proc(5), /proc/PID/status).
 pub(super) fn switches(task: &Path) -> Option<Switches> {
     let mut buffer = [0; 4096];
     let status = std::str::from_utf8(read(&task.join("status"), &mut buffer)?).ok()?;
@@ -96,7 +96,7 @@ pub(super) fn switches(task: &Path) -> Option<Switches> {
     })
 }
 
-/// Adds how often a task has left a CPU since an earlier reading. Its activity before the first reading does not
+/// Adds how often a task has given up a CPU since an earlier reading. Its activity before the first reading does not
 /// count.
 pub(super) fn add_switches(
     sum: &mut Option<Switches>,
@@ -112,7 +112,7 @@ pub(super) fn add_switches(
     }
 }
 
-/// The busiest of these threads, at most [`MOST`], the first two with their names.
+/// The busiest of these threads, at most [`MOST`] of them, of which the first two have their names.
 pub(super) fn busiest(proc: &Path, used: impl Iterator<Item = (u32, u64)>) -> Vec<ThreadTime> {
     let mut all: Vec<_> = used.filter(|(_, ns)| *ns > 0).collect();
     all.sort_unstable_by_key(|(id, ns)| (std::cmp::Reverse(*ns), *id));
@@ -129,13 +129,12 @@ pub(super) fn busiest(proc: &Path, used: impl Iterator<Item = (u32, u64)>) -> Ve
     all.into_iter().enumerate().map(thread).collect()
 }
 
-/// Maximum number of threads of a kind that are kept for a span, and of those whose names are read, because reading
-/// takes time between slices.
+/// Maximum number of threads of a kind that are kept for a span, and maximum number of them whose names are read. The
+/// numbers are limited because reading takes time between slices.
 const MOST: usize = 16;
 const NAMED: usize = 2;
 
-/// Ids of the children of a thread. `None` if the kernel keeps no such list
-/// (`CONFIG_PROC_CHILDREN`).
+/// IDs of a thread's children. `None` if the kernel keeps no such list (`CONFIG_PROC_CHILDREN`).
 pub(super) fn children(proc: &Path, pid: u32, tid: u32) -> Option<Vec<u32>> {
     let list = proc.join(format!("{pid}/task/{tid}/children"));
     let text = std::fs::read_to_string(list).ok()?;

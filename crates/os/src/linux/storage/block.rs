@@ -14,7 +14,7 @@ use rustix::fs::{major, makedev, minor};
 use super::mounts;
 use crate::storage::{LUKS2_OPAL, Mount, Untold};
 
-/// Maximum number of levels of stacked devices; more than occur in practice.
+/// Maximum number of levels of stacked devices; more levels than occur in practice.
 const LEVELS: usize = 16;
 
 /// The block devices of a machine. Tests replace `/` with a directory.
@@ -47,7 +47,7 @@ impl Node {
         self.0.join("stat")
     }
 
-    /// Whether a path refers to it, by device number or by the kernel's name.
+    /// Whether a path refers to this device, by device number or by the kernel's name.
     pub fn is_named(&self, path: &Path) -> bool {
         if !path.is_absolute() {
             return false;
@@ -59,7 +59,7 @@ impl Node {
         }
     }
 
-    /// The trimmed contents of a file of its directory; `None` if it does not exist or is not text.
+    /// The trimmed contents of a file in the device's directory; `None` if it does not exist or is not text.
     pub fn attribute(&self, name: &str) -> Option<String> {
         Some(fs::read_to_string(self.0.join(name)).ok()?.trim().to_owned())
     }
@@ -92,8 +92,8 @@ impl Node {
         all
     }
 
-    /// Partitions that overlap with it: those of a disk, or other partitions that overlap with a
-    /// partition.
+    /// Partitions that overlap with this device: all partitions of a disk or, for a partition, the partitions that
+    /// overlap with it.
     pub fn overlapping(&self) -> Vec<Self> {
         if !self.is_partition() {
             return self.partitions();
@@ -119,7 +119,7 @@ impl Node {
         Some(self.attribute("size")?.parse::<u64>().ok()? * 512)
     }
 
-    /// Offset of its first byte on its disk; 0 for a disk.
+    /// Offset of the device's first byte on its disk; 0 for a disk.
     pub fn start(&self) -> u64 {
         self.attribute("start").and_then(|s| s.parse::<u64>().ok()).unwrap_or(0) * 512
     }
@@ -127,12 +127,12 @@ impl Node {
     /// The backing file of a loop device; its name need not be UTF-8.
     pub fn backing_file(&self) -> Option<PathBuf> {
         let mut name = fs::read(self.0.join("loop/backing_file")).ok()?;
-        // The kernel appends a newline, and escapes nothing.
+        // The kernel appends a newline, and does not escape anything.
         name.pop_if(|last| *last == b'\n');
         Some(OsString::from_vec(name).into())
     }
 
-    /// The name and the type given by the user of device mapper, such as `secret (CRYPT)`.
+    /// The name and the type that were chosen by the program that created the mapping, such as `secret (CRYPT)`.
     pub fn mapping(&self) -> Option<String> {
         let name = self.attribute("dm/name")?;
         let uuid = self.attribute("dm/uuid").unwrap_or_default();
@@ -157,7 +157,7 @@ const BY_UUID: [(&str, &str); 8] = [
 ];
 
 impl Node {
-    /// The encryption of this device itself, as far as its name shows; `None` if it does not encrypt.
+    /// The encryption of this device itself, as far as the device's name shows it; `None` if it does not encrypt.
     pub fn encryption(&self) -> Option<&'static str> {
         let name = self.attribute("dm/name")?;
         let uuid = self.attribute("dm/uuid").unwrap_or_default();
@@ -200,7 +200,7 @@ impl Tree {
     /// Those of [`Self::mounts`].
     pub fn mount_points(&self, node: &Node) -> Result<Vec<PathBuf>, Untold> {
         let number = node.number();
-        // A file system on several devices hides their numbers (btrfs).
+        // A file system on several devices (btrfs) hides the numbers of these devices.
         let of = |mount: &Mount| number == Some(mount.device) || node.is_named(&mount.source);
         Ok(self.mounts()?.into_iter().filter(of).map(|mount| mount.mountpoint).collect())
     }
@@ -236,8 +236,8 @@ impl Tree {
         fs::canonicalize(self.sys(&link)).ok().map(Node)
     }
 
-    /// The device that holds a file system with device number `dev` that is mounted from `source`.
-    /// For a stack of devices, the topmost one.
+    /// The device that holds a file system with device number `dev` that is mounted from `source`. For a stack of
+    /// devices, the topmost device.
     pub fn of_mount(&self, dev: u64, source: &Path) -> Option<Node> {
         self.of_number(dev).or_else(|| {
             // Some file systems have the name of their program as the source, which is not a path.
@@ -284,7 +284,7 @@ impl Tree {
         all
     }
 
-    /// The same, and the device that holds the file of a loop device.
+    /// Like [`Self::directly_below`], but also the device that holds the file of a loop device.
     fn below(&self, node: &Node) -> Vec<Node> {
         let mut all = self.directly_below(node);
         let backing = node.backing_file().and_then(|file| fs::metadata(file).ok());
@@ -305,7 +305,8 @@ impl Tree {
         all
     }
 
-    /// The regular files that contain a device's data, by device and inode number, each with its loop device.
+    /// The regular files that contain a device's data, by device and inode number, each with the loop device that uses
+    /// it.
     pub fn files(&self, top: &Node) -> BTreeMap<(u64, u64), Node> {
         let file = |node: Node| {
             let found = fs::metadata(node.backing_file()?).ok().filter(fs::Metadata::is_file)?;
@@ -348,8 +349,8 @@ impl Tree {
         listed(node.0.join("holders"))
     }
 
-    /// Whether it holds only a part of a file system on several devices, whose mounts specify only one of these
-    /// devices (btrfs).
+    /// Whether the device holds only a part of a file system that spans several devices (btrfs); such a file system's
+    /// mounts specify only one of the devices.
     pub fn shares_file_system(&self, node: &Node) -> bool {
         let members =
             entries(&self.sys("fs/btrfs")).into_iter().map(|at| entries(&at.join("devices")));
@@ -357,9 +358,9 @@ impl Tree {
         members.into_iter().any(|all| all.len() > 1 && holds(&all))
     }
 
-    /// The device whose counters show the real traffic. A loop device, and a mapping on top of one,
-    /// counts all requests, cached or not; the device that holds its file counts the real ones.
-    /// `None` if the file has no such device.
+    /// The device whose counters show the real traffic. A loop device, or a mapping on top of a loop device, counts all
+    /// requests, cached or not; the device that holds the loop device's file counts only the real requests. `None` if
+    /// the file has no such device.
     pub fn counted(&self, top: &Node) -> Option<Node> {
         let mut found = top.clone();
         for _ in 0..LEVELS {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rustix::fs::minor;
 
-/// The kernel reports it in the fdinfo of each descriptor (Linux 5.18, `fuse_connection`).
+/// The kernel reports the connection in each descriptor's fdinfo (Linux 5.18, `fuse_connection`).
 pub(crate) fn serving(file_system: u64) -> Vec<u32> {
-    // The number of the connection is the minor device number of the mount (fs/fuse/inode.c).
+    // The connection's number is the mount's minor device number (fs/fuse/inode.c).
     let wanted = format!("fuse_connection:\t{}", minor(file_system));
     let serves = |process: &Path| {
         let descriptors = fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten();

@@ -62,7 +62,7 @@ fn bus(disk: &Node) -> Bus {
     path.rsplit('/').find_map(|part| by_part(part, disk)).unwrap_or_default()
 }
 
-/// Devices whose driver uses special names.
+/// Devices whose names identify the driver.
 fn by_name(name: &str) -> Option<Bus> {
     let after = |prefix: &str| name.strip_prefix(prefix).and_then(|rest| rest.chars().next());
     let numbered = |prefix: &str| after(prefix).is_some_and(|c| c.is_ascii_digit());
@@ -85,7 +85,7 @@ fn by_name(name: &str) -> Option<Bus> {
     })
 }
 
-/// `pcie`, `tcp` and so on. A drive with several paths is below its subsystem, next to its controllers.
+/// `pcie`, `tcp` and so on. In /sys, a drive with several paths is below its subsystem, next to its controllers.
 fn nvme_transport(disk: &Node) -> Option<String> {
     if !disk.name().starts_with("nvme") {
         return None;
@@ -127,7 +127,7 @@ fn by_part(part: &str, disk: &Node) -> Option<Bus> {
 /// Only soldered chips have boot partitions and wear reports (JESD84-B50, EXT_CSD 267 to 269).
 fn is_soldered(disk: &Node) -> bool {
     let boot = disk.directory().with_file_name(format!("{}boot0", disk.name()));
-    // The kernel shows zeros if a device has no such report.
+    // The kernel shows zeros for a device without such a report.
     let wear = disk.attribute("device/life_time").is_some_and(|text| {
         text.split_whitespace()
             .any(|word| u32::from_str_radix(word.trim_start_matches("0x"), 16).unwrap_or(0) > 0)

@@ -25,7 +25,7 @@ pub fn mounts() -> io::Result<Vec<Mount>> {
     Ok(mounts::parse(&std::fs::read("/proc/self/mountinfo")?))
 }
 
-/// The size and free space of the file system of `path`.
+/// The size and the free space of the file system that contains `path`.
 ///
 /// # Errors
 /// The error of statvfs(3).
@@ -43,7 +43,7 @@ pub(crate) fn number_in_words(number: u64) -> String {
     format!("{}:{}", major(number), minor(number))
 }
 
-/// A device is also a file here, and its metadata show its kind.
+/// On Linux, a device is also a file, whose metadata shows its kind.
 pub(crate) fn refused_by_name(_: &Path) -> Option<&'static str> {
     None
 }

@@ -18,7 +18,7 @@ use super::{done, wide};
 pub(crate) struct Sectors {
     /// The unit of requests that bypass the cache.
     pub(crate) logical: u32,
-    /// The unit in which the drive writes; `None` if it does not report it.
+    /// The unit in which the drive writes; `None` if the drive does not report it.
     pub(crate) physical: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn sector_of_volume(root: &Path) -> io::Result<u32> {
     Ok(sector)
 }
 
-/// Queries a device; returns how many bytes of `answer` it wrote.
+/// Queries a device; returns the number of bytes that the device wrote to `answer`.
 fn asked(device: &File, code: u32, question: &[u8], answer: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     let from = if question.is_empty() { null() } else { question.as_ptr().cast() };
@@ -118,7 +118,7 @@ pub(crate) fn bus(device: &File) -> Option<(i32, bool)> {
     Some((bus, *found.get(10)? != 0))
 }
 
-/// Whether the disk has a seek penalty, as a rotating one does.
+/// Whether the disk has a seek penalty, as a rotating disk does.
 pub(crate) fn seeks(device: &File) -> Option<bool> {
     // DEVICE_SEEK_PENALTY_DESCRIPTOR: version, size, the answer.
     let found = property(device, ioctl::StorageDeviceSeekPenaltyProperty).ok()?;

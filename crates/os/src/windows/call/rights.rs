@@ -28,12 +28,13 @@ const CHANGES: u32 = fs::FILE_WRITE_DATA
 /// The system, administrators, the creator of an entry, and the owner.
 const TRUSTED: [&str; 4] = ["S-1-5-18", "S-1-5-32-544", "S-1-3-0", "S-1-3-4"];
 
-/// The users who may change something.
+/// The users who may change a file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rights {
     /// The owner, as `S-1-5-...`.
     pub(crate) owner: String,
-    /// The users whom its list permits to change it; `None` if it has no list, or one in an unknown form.
+    /// The users who may change it according to its access list; `None` if there is no list, or if the list has an
+    /// unknown form.
     pub(crate) changed_by: Option<Vec<String>>,
 }
 
