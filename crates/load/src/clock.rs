@@ -4,7 +4,7 @@ use std::time::Instant;
 
 pub(crate) use cryptbench_os::clock::process_cpu_ns;
 
-/// Monotonic nanoseconds since the creation of the clock. A reading takes about 20 ns.
+/// Monotonic nanoseconds since the creation of the clock. Each reading takes about 20 ns.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock {
     base: Instant,

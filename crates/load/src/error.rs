@@ -82,7 +82,7 @@ pub enum LoadError {
         /// Distance between consecutive requests in blocks.
         stride: u32,
     },
-    /// A sampled pattern has no blocks, or more blocks than the extent.
+    /// A sampled pattern has no blocks, or has more blocks than the extent.
     #[error(
         "{points} points of {run} blocks do not fit into an extent of {blocks} blocks; lower the points, \
          their runs or the block size"
@@ -128,7 +128,7 @@ pub enum LoadError {
         /// Requests or bytes per second.
         rate: f64,
     },
-    /// A job that cannot go through a stdio buffer.
+    /// A job that cannot be executed through a stdio buffer.
     #[error(
         "a stdio buffer requires sequential reads or writes of one thread, one request at a time, and no \
         flush before the end"

@@ -44,7 +44,7 @@ pub enum Direction {
     Read,
     /// Only writes.
     Write,
-    /// Each request is a read with this probability; the random choice depends on the job's seed.
+    /// The probability that a request is a read; the random choice depends on the job's seed.
     Mixed {
         /// Probability in percent, 1 to 99.
         read_percent: u8,
@@ -173,9 +173,9 @@ pub enum Flush {
         writes: u32,
         /// Use fdatasync(2) instead of fsync(2).
         data_only: bool,
-        /// Whether to wait for all requests of the thread before the flush, and for the flush before the thread's
-        /// next request, like the commit of a database. Otherwise the flush is queued like a request: the next
-        /// request follows immediately, and there is no flush after the last write, as with fio's `fsync=`.
+        /// Whether the flush waits for all earlier requests of the thread, and the thread's next request waits for the
+        /// flush, as in a database commit. Otherwise the flush is queued like a request: the next request follows
+        /// immediately, and there is no flush after the last write, as with fio's `fsync=`.
         drained: bool,
     },
     /// One flush after the last request, within the measured time. Requires [`Amount::Bytes`].
@@ -197,7 +197,7 @@ pub enum Content {
     },
 }
 
-/// Upper limit for the rate at which requests are submitted, for all threads of a job together.
+/// Maximum rate at which all threads of a job together submit requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
     /// Requests per second.
@@ -229,8 +229,8 @@ pub struct Job {
     pub content: Content,
     /// Rate limit, if any.
     pub rate: Option<Rate>,
-    /// Number of measured requests whose offset and latency are recorded: the first ones or, for a job with a number
-    /// of bytes, requests distributed evenly over the job.
+    /// Number of measured requests whose offset and latency are recorded: the first ones or, for a job with an amount
+    /// of bytes, requests that are distributed evenly over the job.
     pub samples: u32,
     /// Determines the offsets: jobs with the same seed, pattern, block size and extent use the same
     /// offsets in the same order, for any I/O target and engine.

@@ -1,5 +1,5 @@
-//! Applies a workload to an [`IoTarget`](cryptbench_blockdev::IoTarget), and returns latencies and counters. It has
-//! no information about the storage behind the target.
+//! Applies a workload to an [`IoTarget`](cryptbench_blockdev::IoTarget), and returns latencies and counters. The crate
+//! has no information about the storage behind the target.
 //!
 //! - A [`Profile`] is data: the workloads of well-known benchmarks, read from TOML or from a fio job file.
 //! - A [`FileSet`] consists of many small files and the actions on them.

@@ -4,7 +4,7 @@ use cryptbench_os::machine::memory_bytes;
 
 use crate::LoadError;
 
-/// Number of bytes for `threads` threads, each with `depth` requests of `block` bytes.
+/// Number of bytes needed for `threads` threads, each with `depth` requests of `block` bytes.
 ///
 /// Jobs that write get a second buffer per request even without an inline layer, so that limits on memory and on
 /// locked memory apply to all arms equally.

@@ -50,7 +50,7 @@ pub(crate) trait OffsetGenerator: Copy + Send + 'static {
     fn request(&self, index: u64) -> Option<IoRequest>;
 }
 
-/// One thread's share of a sequence: of every `of` consecutive requests, the one with index `part`.
+/// One thread's share of a sequence: the request with index `part` out of every `of` consecutive requests.
 #[derive(Clone, Copy)]
 pub(crate) struct Share<P> {
     pub(crate) offsets: P,

@@ -1,4 +1,4 @@
-//! Verifies that an I/O target contains the data whose writes it acknowledged.
+//! Verifies that an I/O target contains all data whose writes were acknowledged.
 //!
 //! A map records each write that the storage acknowledged, with the generation of its job. A reader scans the extent
 //! and compares the verify header of every sector with the map. A generation identifies a state of a block, so use
@@ -7,7 +7,7 @@
 //! The map contains the generation and seed of each job. If a write was acknowledged, a sector is correct if it
 //! contains the data that this job wrote there. It is also correct if it contains data from a later job that was
 //! stopped or failed before all of its writes were acknowledged. Without an acknowledged write, the old contents are
-//! unknown. They may be anything except a sector that one of the jobs wrote for another offset.
+//! unknown. These contents may be anything except a sector that one of the jobs wrote for another offset.
 
 mod judge;
 mod map;
@@ -52,7 +52,7 @@ pub struct Finding {
     pub offset: u64,
     /// The fault.
     pub fault: Fault,
-    /// The generation that was last acknowledged at this offset, if there is one.
+    /// The last generation that was acknowledged at this offset, if any.
     pub acknowledged: Option<u64>,
     /// The state found.
     pub found: SectorState,

@@ -26,15 +26,15 @@ pub const HEADER_LEN: usize = 32;
 
 /// The first bytes of every sector that the engine writes.
 ///
-/// If storage contains these bytes at the start of a sector, it is not encrypted. The probability that they appear at
-/// a given offset by chance is 2^-64.
+/// If storage contains these bytes at the start of a sector, that sector is not encrypted. The probability that they
+/// appear at a given offset by chance is 2^-64.
 pub const MARKER: [u8; 8] = *b"\x89cBench\n";
 
 /// Number of data bytes to which the compressible share applies.
 const COMPRESSIBLE_UNIT: usize = 4096;
 
-/// Maximum number of flipped bits for a marker to count as damaged. Random bytes are this similar with a probability
-/// of 2^-48.
+/// Maximum number of flipped bits with which a marker counts as damaged. Random bytes are this similar with a
+/// probability of 2^-48.
 const MARKER_FLIPS: u32 = 3;
 
 /// The state of a sector that was read back.
@@ -109,7 +109,7 @@ impl HeaderWriter {
     /// Writes the verify header of every whole sector of `data`, which will be written at `offset`.
     #[inline]
     pub(crate) fn write_headers(&self, data: &mut [u8], offset: u64) {
-        // The header is composed in registers and stored at once, so that it costs only one cache line per sector.
+        // The header is composed in registers and stored at once, so that only one cache line per sector is touched.
         let [marker, generation] = [u64::from_le_bytes(MARKER), self.generation];
         let mut place = offset;
         for sector in data.chunks_exact_mut(SECTOR) {

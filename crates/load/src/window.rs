@@ -44,9 +44,9 @@ pub(crate) struct Gate {
     lead: u64,
     /// Completions before the window opened.
     seen: AtomicU64,
-    /// The window stays open until a thread has counted this many completions.
+    /// The window stays open at least until a thread has counted this many completions.
     least: u64,
-    /// The final count must be a multiple of this.
+    /// The final count must be a multiple of this number.
     cycle: u64,
     /// Whether every request counts and the window ends with the last thread.
     whole: bool,
@@ -74,7 +74,7 @@ impl Gate {
             ramp: 0,
             duration: ns(duration),
             lead: depth * u64::from(job.threads),
-            // Threads with one request each count only a few completions.
+            // If each thread has only one request in flight, it counts only a few completions.
             least: if threads == job.threads { 2 * depth } else { 2 },
             whole: false,
             ..Self::new(job, threads)
@@ -177,7 +177,7 @@ impl Gate {
         true
     }
 
-    /// Records that a thread has completed all of its requests. Returns true for the last thread if that must flush.
+    /// Records that a thread has completed all of its requests. Returns true for the last thread if it must flush.
     fn leave(&self) -> bool {
         if !self.whole || self.busy.fetch_sub(1, Relaxed) != 1 {
             return false;
@@ -194,8 +194,8 @@ impl Gate {
         self.complete.store(true, Relaxed);
     }
 
-    /// Whether a completion at `done` counts for a thread that has counted `so_far`. Opens or closes the window if
-    /// that is due.
+    /// Whether a completion at `done` counts for a thread that has counted `so_far`. Opens or closes the window if it
+    /// is time to do so.
     #[inline]
     fn counts(&self, done: u64, so_far: u64) -> bool {
         if self.whole {
@@ -234,8 +234,8 @@ impl Gate {
                 Err(other) => closed = other,
             }
         }
-        // With several threads, a completion that preceded the closing one may be reported after it. With one thread,
-        // the cycle is already complete.
+        // With several threads, a completion that preceded the closing completion may be reported after it. With one
+        // thread, the cycle is already complete.
         self.cycle == 1 && done <= closed
     }
 }

@@ -1,4 +1,4 @@
-//! Flushes after every n writes of one thread of a job, if several system threads execute it.
+//! Flushes after every n writes of a job's thread that is executed by several system threads.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use super::STOP_POLL;
 use super::transfer::FlushEvery;
 use crate::Operation;
 
-/// Holds back requests while a flush is running, or is waiting for the requests before it.
+/// Holds back requests while a flush is running, or is waiting for earlier requests.
 pub(super) struct FlushBarrier {
     every: FlushEvery,
     state: Mutex<State>,
@@ -20,7 +20,7 @@ struct State {
     in_flight: u32,
 }
 
-/// What a thread with a request to submit must do.
+/// What a thread must do before it submits a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Submit,

@@ -62,16 +62,16 @@ pub enum EngineChoice {
     /// io_uring that polls the device for completions instead of waiting for interrupts, or an
     /// error. Requires direct I/O and a device with poll queues.
     Polled,
-    /// One thread per request in flight, with positioned reads and writes.
+    /// Threads: one per request in flight, with positioned reads and writes.
     Threads,
 }
 
 /// Runs jobs against I/O targets, one at a time.
 ///
-/// With io_uring, there is one system thread for each thread of the job; it prepares, submits and completes requests,
-/// including the work of the inline layer. A job of one thread runs in the calling thread unless it polls. With
-/// threads, each of `threads * queue_depth` system threads handles its own requests. Results of the two engines are
-/// therefore not comparable, so all arms of a run must use the same engine.
+/// With io_uring, there is one system thread for each thread of the job. This system thread prepares, submits and
+/// completes requests, including the work of the inline layer. A job of one thread runs in the calling thread unless it
+/// polls. With threads, each of `threads * queue_depth` system threads handles its own requests. Results of the two
+/// engines are therefore not comparable, so all arms of a run must use the same engine.
 pub struct Engine {
     kind: Kind,
 }
@@ -85,8 +85,8 @@ enum Kind {
 impl Engine {
     /// Opens an engine. If [`EngineChoice::Auto`] falls back to threads, also returns the reason.
     ///
-    /// Sets up a ring and submits an operation, because kernels, `io_uring_disabled` and seccomp filters deny
-    /// io_uring at different points. Whether a device supports polling is known only in [`run`](Self::run).
+    /// Sets up a ring and submits an operation, because kernels, `io_uring_disabled` and seccomp filters deny io_uring
+    /// at different points. Only [`run`](Self::run) can determine whether a device supports polling.
     ///
     /// # Errors
     /// [`LoadError::Unavailable`] if [`EngineChoice::Uring`] or [`EngineChoice::Polled`] cannot be
@@ -132,7 +132,7 @@ impl Engine {
     }
 
     /// Runs one job. A timed job consists of a ramp, the measured time and a drain; a job with an amount of data ends
-    /// with its last byte and the flush. Set-up precedes the ramp.
+    /// when its last byte has been transferred and flushed. Set-up precedes the ramp.
     ///
     /// Returns within about half a second after `stop` is set, even if the device hangs.
     ///

@@ -29,9 +29,9 @@ const SMALL_DEPTH: u32 = 64;
 
 /// Options for bringing an I/O target to a known state before it is measured.
 ///
-/// The SNIA Solid State Storage Performance Test Specification prescribes preconditioning with two passes of
-/// sequential 128 KiB writes for any load. Passes in random order leave a device in the state that it has after
-/// random writes; each pass still writes every block once.
+/// The SNIA Solid State Storage Performance Test Specification prescribes preconditioning with two passes of sequential
+/// 128 KiB writes for any load. Passes in random order leave a device in the state that it has after random writes;
+/// each of these passes also writes every block once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precondition {
     /// [`Pattern::Sequential`] or [`Pattern::Permutation`], with a different order in each pass.
@@ -164,7 +164,7 @@ impl Engine {
     }
 }
 
-/// `least` bytes, or the data unit, if that is larger or `least` is not a multiple of it.
+/// `least` bytes, or the data unit, if the data unit is larger or `least` is not a multiple of it.
 fn fill_block(io_target: &IoTarget, least: u32) -> Result<u32, LoadError> {
     let unit = io_target.transform.as_ref().map_or(1, |t| t.unit() as u64);
     let block = u64::from(least).next_multiple_of(unit);
@@ -174,7 +174,7 @@ fn fill_block(io_target: &IoTarget, least: u32) -> Result<u32, LoadError> {
     Ok(block as u32)
 }
 
-/// Number of bytes for the next step, after a step that took this long, in whole blocks.
+/// Number of bytes for the next step, in whole blocks, after a step with this duration.
 fn next_step(written: u64, took: Duration, block: u64) -> u64 {
     let fitting = written as f64 * (STEP.as_secs_f64() / took.as_secs_f64());
     // A device with a write cache accepts the first steps faster than later ones.

@@ -8,7 +8,7 @@ use crate::{Job, Rate};
 pub(super) struct RateLimit {
     /// Nanoseconds between two requests of the job.
     interval: f64,
-    /// Index of this thread, and number of threads, which submit requests alternately.
+    /// Index of this thread, and number of threads. The threads submit requests in turn.
     part: u32,
     of: u32,
 }

@@ -12,12 +12,12 @@ use crate::offsets::{From, JobOffsets, mix};
 use crate::window::{Gate, Moved, Tally};
 use crate::{Amount, Job, LoadError, Measurement};
 
-/// A job that is executed on several I/O targets, interleaved.
+/// A job that is executed on several I/O targets, interleaved in slices.
 ///
 /// No request is in flight between two slices. Each slice of a target continues the target's sequence of offsets. The
-/// sum of its slices equals the result of one long trial, except for the requests that fill the queue at the start of
-/// each slice and those that drain it. Targets use different offsets, so that none of them reads data that another
-/// has just read into a shared cache.
+/// sum of a target's slices equals the result of one long trial, except for the requests that fill the queue at the
+/// start of each slice and drain it at the end. Targets use different offsets, so that no target reads data that
+/// another target has just read into a shared cache.
 pub struct Slices {
     turns: Vec<Turn>,
 }
@@ -54,8 +54,8 @@ pub struct Slice {
 }
 
 impl Engine {
-    /// Prepares `job` to run on each of `io_targets`, interleaved. The job's amount is ignored, because each
-    /// slice has its own length.
+    /// Prepares `job` to run on all of `io_targets`, interleaved. The job's amount is ignored, because each slice has
+    /// its own length.
     ///
     /// # Errors
     /// The errors of [`run`](Self::run), for any of the targets.
@@ -84,9 +84,9 @@ impl Engine {
 }
 
 impl Slices {
-    /// Runs the next slice of the target with this `number`. `engine` must be the one that created these slices. The
-    /// slice starts immediately and ends at the first completion after `length`. After the queue has been filled
-    /// once, it counts at least twice as many requests as the queue depth.
+    /// Runs the next slice of the target with this `number`. `engine` must be the engine that created these slices. The
+    /// slice starts immediately and ends at the first completion after `length`. After the queue has been filled once,
+    /// the slice counts at least twice as many requests as the queue depth.
     ///
     /// # Errors
     /// The errors of [`Engine::run`].

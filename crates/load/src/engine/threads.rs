@@ -41,7 +41,7 @@ struct Group {
     next: AtomicU64,
     /// Flushes after every n writes, if the job requires it.
     barrier: Option<FlushBarrier>,
-    /// Held while a request is executed, if the inline layer handles one at a time.
+    /// Held while a request is executed, if the inline layer handles one request at a time.
     turn: Option<Arc<Mutex<()>>>,
 }
 
@@ -69,7 +69,7 @@ impl Threads {
             })
             .collect();
         let workers = (0..threads * depth).map(|slot| {
-            // Every thread starts its first request before any of them starts its second.
+            // Every thread starts its first request before any thread starts its second.
             let part = slot % threads;
             let worker = Worker {
                 transfer: task.transfer.clone(),

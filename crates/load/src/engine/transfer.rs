@@ -23,15 +23,15 @@ pub(super) struct Task {
     pub(super) depth: u32,
     pub(super) threads: u32,
     pub(super) rate_limit: Option<RateLimit>,
-    /// Number of additional requests per thread that wait because the inline layer processes one at a time.
+    /// Number of additional requests per thread that wait because the inline layer processes one request at a time.
     pub(super) waiting: u32,
     /// Lock shared by the threads that use such a layer.
     pub(super) turn: Arc<Mutex<()>>,
 }
 
 impl Task {
-    /// The same task for an engine with asynchronous requests: with a serial layer, one request per thread is in
-    /// flight, and the others wait.
+    /// The same task for an engine with asynchronous requests: with a serial layer, only one request per thread is in
+    /// flight, and the other requests wait.
     pub(super) fn in_a_queue(&self) -> Self {
         let depth = if self.transfer.passes.is_serial { 1 } else { self.depth };
         Self { depth, waiting: self.depth - depth, ..self.clone() }
@@ -56,7 +56,7 @@ pub(super) struct Transfer {
     pub(super) file: Arc<File>,
     /// Offset of the extent in the file, in bytes.
     pub(super) base: u64,
-    /// How the file was opened, for engines that open it a second time.
+    /// How the file was opened, for engines that open the file a second time.
     #[cfg_attr(target_os = "linux", expect(dead_code, reason = "io_uring uses the open file"))]
     pub(super) mode: IoMode,
     pub(super) direction: Direction,
@@ -87,7 +87,7 @@ pub(super) struct Filling {
 pub(super) struct FlushEvery {
     pub(super) writes: u32,
     pub(super) data_only: bool,
-    /// Whether the flush requires that no other request be in flight.
+    /// Whether no other request may be in flight during the flush.
     pub(super) drained: bool,
 }
 
@@ -151,7 +151,7 @@ impl Transfer {
         match self.content {
             Content::Random => fill_bodies(source, self.body_seed, 0),
             Content::Compressible { percent } => fill_bodies(source, self.body_seed, percent),
-            // Buffers are reused and may contain data of other jobs.
+            // Buffers are reused and may contain data from other jobs.
             Content::Zeros => source.fill(0),
         }
     }
@@ -192,7 +192,7 @@ pub(super) fn flush_or_stop(
         .name("load-flush".to_owned())
         .spawn(move || {
             let result = flush(&file, data_only);
-            // Closes the file before it reports the result, because the caller may unmount it next.
+            // Closes the file before it reports the result, because the caller may unmount the file system next.
             drop(file);
             let _ = tell.send(result);
         })

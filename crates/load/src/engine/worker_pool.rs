@@ -1,7 +1,7 @@
 //! The threads of one job: they prepare their work, start together, and are abandoned if they hang.
 //!
-//! They can end early for two reasons. After an error in one thread, the others do not submit further requests, and
-//! the pool waits for the requests in flight without a time limit. After the user's stop flag is set, this wait is
+//! The threads can end early for two reasons. After an error in one thread, the others do not submit further requests,
+//! and the pool waits for the requests in flight without a time limit. After the user's stop flag is set, this wait is
 //! limited.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

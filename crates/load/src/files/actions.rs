@@ -101,7 +101,7 @@ pub(super) fn create(
             || create_file(&open.folders[folder], &name, data),
             |e| LoadError::file("create", tree.path_of(i), e),
         );
-        // An incompletely written file exists and was created by this run. A file that existed before was not.
+        // An incompletely written file exists and was created by this run, unlike a file that existed before.
         tree.files[i].exists = !matches!(&made, Err(e) if was_there(e));
         made?;
     }
@@ -188,7 +188,7 @@ pub(super) fn read(
     Ok(false)
 }
 
-/// Reads until the end of the file or of the buffer, and returns the number of bytes read.
+/// Reads to the end of the file or until the buffer is full, and returns the number of bytes read.
 fn read_file(folder: &Directory, name: &str, buffer: &mut [u8]) -> io::Result<usize> {
     let mut file = folder.open_own(OsStr::new(name))?;
     let mut len = 0;
@@ -248,7 +248,7 @@ fn rename_file(
     folder.rename(name, other)
 }
 
-/// Checks that none of the new names exists. This is not measured.
+/// Checks that none of the new names exists. The time for this is not measured.
 pub(super) fn check_free(tree: &Tree, open: &Open) -> Result<(), LoadError> {
     for i in 0..tree.files.len() {
         let (folder, _) = tree.location(i);
@@ -281,7 +281,7 @@ pub(super) fn delete(
     Ok(false)
 }
 
-/// Deletes the existing files. This is not measured. A file that is already gone is not an error.
+/// Deletes the existing files. The time for this is not measured. A file that is already gone is not an error.
 pub(super) fn delete_all(tree: &mut Tree, open: &Open) -> Result<(), LoadError> {
     let mut first = Ok(());
     for i in 0..tree.files.len() {

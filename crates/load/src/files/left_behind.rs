@@ -12,7 +12,7 @@ use crate::LoadError;
 /// Removes sets of small files in `directory` whose processes have exited, and returns their number.
 ///
 /// A set is identified by the name of its folder and the marker in it. Only regular files and folders whose names
-/// belong to the set are removed; a folder that contains anything else is kept.
+/// belong to the set are removed; a folder with any other contents is kept.
 ///
 /// # Errors
 /// The first failure; the remaining removals are still attempted.
@@ -36,7 +36,8 @@ pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     first.map(|()| removed)
 }
 
-/// Removes the marker after the files and before the folder, because the marker identifies the remaining files.
+/// Removes the marker after the files and before the folder, because the marker shows to whom the remaining files
+/// belong.
 fn remove_set(at: &Directory, root: Directory, name: &str, path: &Path) -> Result<(), LoadError> {
     let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
     let mut first = Ok(());
@@ -74,7 +75,7 @@ fn is_dead(root: &Directory) -> bool {
     !process::exists(process)
 }
 
-/// Names of a folder's entries that `wanted` accepts.
+/// Names of those entries of a folder that `wanted` accepts.
 fn entries(folder: &Directory, wanted: impl Fn(&str) -> bool) -> io::Result<Vec<String>> {
     let names = folder.names()?.into_iter().filter_map(|name| name.into_string().ok());
     Ok(names.filter(|name| wanted(name)).collect())

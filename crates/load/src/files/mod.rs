@@ -33,7 +33,7 @@ use content::Contents;
 pub use left_behind::remove_left_behind;
 use tree::Tree;
 
-/// The measurement of one action on a set of files.
+/// The result of measuring one action on a set of files.
 #[derive(Clone, Debug)]
 pub struct FilesMeasurement {
     /// Sum of the times of all individual actions and, for create, of the flush at the end. Preparation and
@@ -75,7 +75,7 @@ struct Set {
 
 impl FileSet {
     /// A collection without files. Sizes and contents are derived from `seed`, so sets with the same seed contain the
-    /// same files. Use the same seed for all arms that are compared.
+    /// same files. Use the same seed for all arms that are compared with each other.
     pub fn new(seed: u64) -> Self {
         Self { seed, sets: Vec::new() }
     }
@@ -162,7 +162,7 @@ impl FileSet {
     /// The first failure; the remaining removals are still attempted.
     pub fn remove(&mut self) -> Result<(), LoadError> {
         let mut first = Ok(());
-        // Keeps a set that was not removed completely, so that removal can be repeated.
+        // A set that was not removed completely is kept in the list, so that removal can be repeated.
         self.sets.retain_mut(|set| {
             set.ready = None;
             let removed = set.tree.remove();

@@ -1,7 +1,7 @@
 //! The folder of a set: created by this run, identified by its marker, and removed by the stored names.
 //!
-//! If an entry cannot be removed, only its folders and the marker are kept. With the marker, the rest can be found
-//! and removed later.
+//! If an entry cannot be removed, only that entry, its folders and the marker are kept. The marker makes it possible to
+//! find and remove them later.
 
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -13,7 +13,7 @@ use cryptbench_os::Directory;
 
 use crate::LoadError;
 
-/// Number of files per subfolder, unless this would require too many subfolders.
+/// Number of files per subfolder, unless this number would require too many subfolders.
 const PER_FOLDER: u32 = 100;
 
 /// Maximum number of subfolders: all are held open while an action runs.
@@ -72,7 +72,7 @@ impl Tree {
             files: sizes.into_iter().map(new).collect(),
             renames_exclusively: true,
         };
-        // Removes a partial tree, which would otherwise be left behind.
+        // Removes a partially created tree, which would otherwise be left behind.
         if let Err(e) = tree.fill(&at) {
             tree.undo(&at);
             return Err(e);

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{LoadError, SECTOR};
 
-/// Largest exponent of a Zipf distribution; with larger ones, nearly all requests go to one block.
+/// Largest exponent of a Zipf distribution; with larger exponents, nearly all requests go to one block.
 const MAX_THETA: f64 = 100.0;
 
 impl Job {
@@ -92,7 +92,7 @@ impl Job {
     }
 }
 
-/// Checks that an I/O target accepts requests of `block_size` bytes, and is large enough for one.
+/// Checks that an I/O target accepts requests of `block_size` bytes, and is large enough for one such request.
 fn check_block(io_target: &IoTarget, block_size: u64) -> Result<(), LoadError> {
     if block_size == 0 || !block_size.is_multiple_of(SECTOR as u64) || block_size > MAX_BLOCK_SIZE {
         return Err(LoadError::BlockSize { block_size });

@@ -12,9 +12,9 @@ pub(crate) struct FillOffsets {
     start: u64,
     end: u64,
     passes: u32,
-    /// Number of blocks per pass, including the short one.
+    /// Number of blocks per pass, including the short last block.
     blocks: u64,
-    /// The shuffle within each pass, and the seed for the passes' orders; ascending if `None`.
+    /// The shuffle of each pass, and the seed for the order of each pass; ascending order if `None`.
     order: Option<(Shuffle, u64)>,
 }
 

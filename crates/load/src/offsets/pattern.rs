@@ -4,13 +4,13 @@ use super::zipf::Zipf;
 use super::{IoRequest, OffsetGenerator, Shuffle, below, mix, splitmix};
 use crate::{Amount, Direction, Job, Operation, Pattern, Start};
 
-/// Makes the random choice of reads and writes independent of that of offsets.
+/// Makes the random choice between reads and writes independent of the random choice of offsets.
 const DIRECTIONS: u64 = 0x6469_7265_6374_696f;
 
 /// Makes the positions of popular blocks independent of the random ranks.
 const SCATTER: u64 = 0x7363_6174_7465_7221;
 
-/// The offsets of a job: an endless sequence, or as many as [`Amount::Bytes`] requires.
+/// The offsets of a job: an endless sequence, or as many offsets as [`Amount::Bytes`] requires.
 #[derive(Clone, Copy)]
 pub(crate) struct JobOffsets {
     walk: Walk,

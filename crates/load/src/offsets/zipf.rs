@@ -14,10 +14,10 @@ const DRAWS: u64 = 64;
 pub(super) struct Zipf {
     theta: f64,
     n: f64,
-    /// The hat function's integral up to just below the first rank, and up to just above the last one.
+    /// The hat function's integral up to just below the first rank, and up to just above the last rank.
     low: f64,
     high: f64,
-    /// A rank at most this far above its draw is accepted without evaluating the hat.
+    /// A rank that exceeds its draw by at most this amount is accepted without evaluating the hat function.
     shortcut: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Predicts how much a profile would write and read, and its duration.
+//! Predicts how much a profile would write and read, and how long this would take.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct Rates {
     pub read: f64,
     /// Rate of large writes, bytes per second.
     pub write: f64,
-    /// Fixed time of a request in seconds, in addition to the time for its bytes.
+    /// Fixed time per request in seconds, in addition to the time for its bytes.
     pub request_s: f64,
     /// Number of small files per second, for any action.
     pub files: f64,
@@ -56,8 +56,8 @@ pub struct Assumptions {
     pub rates: Rates,
 }
 
-/// The amounts and times of a run. Timed trials take exactly the given time. Their amounts of data, and the times of
-/// all other trials, are calculated from the assumed speeds. Caches reduce both.
+/// The amounts of data and the times of a run. Timed trials take exactly the given time. Their amounts of data, and the
+/// times of all other trials, are calculated from the assumed speeds. Caches reduce both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
     /// Number of trials, including discarded ones.
@@ -155,7 +155,7 @@ impl Profile {
 }
 
 impl Work {
-    /// Minimum duration in seconds of one trial that measures for `timed_s`. A timed trial also fills its queue,
+    /// Minimum duration in seconds of a trial whose measured time is `timed_s`. A timed trial also fills its queue,
     /// counts whole queues and drains them. `scratch` is the size of the scratch file in bytes.
     pub fn seconds(&self, timed_s: f64, scratch: u64, rates: &Rates) -> f64 {
         match self {
@@ -177,7 +177,7 @@ impl Work {
                     }
                 }
             }
-            // The files are created first, unless they are left from an earlier trial.
+            // The files are created first, unless they still exist from an earlier trial.
             Self::Files(work) => {
                 let read_s = match work.action {
                     FileAction::Read => {

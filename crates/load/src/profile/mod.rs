@@ -80,11 +80,11 @@ pub struct Profile {
 pub struct WorkloadSpec {
     /// Unique within the profile: lower-case letters, digits and hyphens.
     pub id: String,
-    /// Its name in tables; at most 22 characters.
+    /// The workload's name in tables; at most 22 characters.
     pub label: String,
     /// The work.
     pub work: Work,
-    /// The figure that is usually quoted for it.
+    /// The figure that is usually quoted for the workload.
     pub headline: Headline,
 }
 
@@ -109,8 +109,8 @@ impl Profile {
         }
     }
 
-    /// The name of the built-in profile that the user means. The case is ignored, and a unique part of the name is
-    /// sufficient.
+    /// The name of the built-in profile to which the user's text refers. The case is ignored, and a unique part of the
+    /// name is sufficient.
     ///
     /// # Errors
     /// [`ProfileError::Unknown`] if the text matches no profile, or more than one.

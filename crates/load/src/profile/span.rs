@@ -1,10 +1,10 @@
-//! The space that workloads need, and profiles that are reduced to fit into less space.
+//! The space that workloads need, and the reduction of profiles to fit into less space.
 
 use super::{BlockWork, FileSizes, FileUse, Profile, ProfileError, Work, WorkAmount};
 use crate::Pattern;
 
 impl BlockWork {
-    /// Smallest scratch file in bytes with which this workload can run; 0 if it does not use one.
+    /// Smallest scratch file in bytes with which this workload can run; 0 if the workload does not use a scratch file.
     pub fn scratch_span(&self) -> u64 {
         match self.file {
             FileUse::Fresh(_) => 0,
@@ -59,8 +59,8 @@ impl Work {
 }
 
 impl Profile {
-    /// The profile for storage of `bytes` bytes. Work on the whole storage covers all of its whole blocks, and a
-    /// sample has as many points as fit, which a remark reports.
+    /// The profile for storage of `bytes` bytes. Work on the whole storage covers all of its whole blocks. A sample has
+    /// as many points as fit; a remark reports that number.
     pub fn over(mut self, bytes: u64) -> Self {
         for workload in &mut self.workloads {
             let Work::Block(block) = &mut workload.work else { continue };
@@ -79,7 +79,7 @@ impl Profile {
         self
     }
 
-    /// Smallest scratch file in bytes into which every workload fits; 0 if no workload uses it.
+    /// Smallest scratch file in bytes into which every workload fits; 0 if no workload uses a scratch file.
     pub fn scratch_needed(&self) -> u64 {
         let spans = self.workloads.iter().map(|w| match &w.work {
             Work::Block(block) => block.scratch_span(),

@@ -2,7 +2,7 @@
 
 use crate::{Content, Direction, Flush, Pattern, Rate, Start};
 
-/// Size in bytes of the largest small file; each is written from memory in one piece.
+/// Size in bytes of the largest small file; each file is written from memory in one piece.
 pub(crate) const MAX_SMALL_FILE: u64 = 16 << 20;
 
 /// Maximum number of requests whose offset and latency are recorded.

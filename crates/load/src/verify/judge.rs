@@ -65,7 +65,7 @@ impl Judge {
         }
     }
 
-    /// Judges a unit to which no acknowledged write was made.
+    /// Judges a unit without an acknowledged write.
     pub(super) fn unwritten(&self, data: &[u8], offset: u64, into: &mut Verification) {
         for (at, found) in sectors(data, offset) {
             let SectorState::Misplaced { generation, seed, .. } = found else {

@@ -28,7 +28,7 @@ pub(super) struct Writer {
     pub(super) open: bool,
 }
 
-/// Indicates that there is no acknowledged write.
+/// The value for a unit without an acknowledged write.
 const NONE: u64 = 0;
 
 /// The acknowledged generations of one unit.
@@ -100,7 +100,7 @@ impl Acknowledged {
         self.unit
     }
 
-    /// Number of bytes covered by the map, which does not include a partial unit at the end.
+    /// Number of bytes covered by the map. A partial unit at the end is not covered.
     pub(super) fn len(&self) -> u64 {
         self.unit * self.units.len() as u64
     }
@@ -110,7 +110,7 @@ impl Acknowledged {
         let first = (offset / self.unit) as usize;
         let count = (len / self.unit) as usize;
         for [last, before] in self.units.iter().skip(first).take(count) {
-            // Two writes of the same generation to one unit may race; both store the same value.
+            // Two writes of the same generation to one unit may race, but both store the same value.
             let was = last.load(Relaxed);
             if was != encode(generation) {
                 before.store(was, Relaxed);

@@ -17,8 +17,8 @@ const READ: u64 = 1 << 20;
 impl Acknowledged {
     /// Reads every unit through the I/O target's inline layer and compares it with the acknowledged writes.
     ///
-    /// On a buffered I/O target, the kernel is first advised to drop the page cache, but it may ignore this. With
-    /// direct I/O, the data is certain to come from the device. Calls `progress` with the number of bytes read so
+    /// On a buffered I/O target, the kernel is first advised to drop the page cache, but it may ignore this advice.
+    /// With direct I/O, the data is certain to come from the device. Calls `progress` with the number of bytes read so
     /// far.
     ///
     /// # Errors

@@ -36,7 +36,7 @@ pub struct Measurement {
     pub submission: Histogram<u64>,
     /// Time from the acceptance to the end of the request.
     pub completion: Histogram<u64>,
-    /// The first counted requests, up to the number that the job requests, in order of completion.
+    /// The first counted requests, up to the number of samples that the job specifies, in order of completion.
     pub samples: Vec<Sample>,
     /// CPU time of this process (user and system) during the measured time.
     pub cpu: Duration,

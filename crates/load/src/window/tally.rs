@@ -50,7 +50,7 @@ fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("valid bounds")
 }
 
-/// The n of "one in n requests is a sample". If the total number of requests of a job is known, the samples are
+/// The n in "one in n requests is a sample". If the total number of requests of a job is known, the samples are
 /// distributed evenly over them.
 fn sample_every(job: &Job) -> u64 {
     match job.amount {
@@ -90,7 +90,7 @@ impl Tally {
         self.last = 0;
     }
 
-    /// Number of requests and bytes counted, and number of bytes of all requests.
+    /// Number of requests and bytes counted, and number of bytes in all requests.
     pub(crate) fn moved(&self) -> Moved {
         Moved { ios: self.ios, bytes: self.bytes, total_bytes: self.total_bytes }
     }

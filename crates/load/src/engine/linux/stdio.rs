@@ -1,7 +1,7 @@
 //! Requests through a stdio buffer, as made by programs with fwrite(3) and fread(3).
 //!
-//! They are performed by the C library's own stdio, whose behaviour is to be measured: glibc transfers whole blocks
-//! of a large request directly, without its buffer, and copies only the rest.
+//! They are performed by the C library's own stdio, whose behaviour is to be measured: glibc transfers whole blocks of
+//! a large request directly, without its buffer, and copies only the rest into the buffer.
 
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -20,7 +20,7 @@ pub(in crate::engine) struct Stream {
     stream: NonNull<libc::FILE>,
     /// Position of the next byte in the file.
     at: Option<u64>,
-    /// Aligned for direct I/O. Dropped after the stream that uses it.
+    /// Aligned for direct I/O. The buffer is dropped after the stream that uses it.
     _buffer: AlignedBuf,
 }
 

@@ -1,7 +1,7 @@
 //! The engine for Windows: overlapped reads and writes, whose completions arrive at a completion port.
 //!
-//! Each thread of a job has its own port and file handle, because a handle that was opened for synchronous I/O
-//! executes one request at a time.
+//! Each thread of a job has its own port and file handle, because a handle that was opened for synchronous I/O would
+//! execute only one request at a time.
 
 use std::fs::File;
 use std::io;
@@ -56,7 +56,7 @@ impl Queue {
         self.how.to_owned()
     }
 
-    /// Checks whether this engine can use an I/O target: it can send each request only once and unsplit.
+    /// Checks whether this engine can use an I/O target: the engine can neither send a request twice nor split it.
     pub(in crate::engine) fn check(&self, io_target: &IoTarget) -> Result<(), LoadError> {
         let Passes { piece, writes_twice, .. } = passes(io_target);
         if piece.is_none() && !writes_twice {
@@ -127,7 +127,7 @@ impl Queue {
                 (sink, result)
             }
         });
-        // A port waits for its own requests for `STOP_PATIENCE`; its thread must be given longer.
+        // A port waits for its own requests for `STOP_PATIENCE`; the port's thread must be given longer.
         pool.run(workers, begin, (stop, STOP_PATIENCE + 4 * STOP_POLL), tick)
     }
 }
@@ -159,11 +159,11 @@ struct Slot {
     started: u64,
 }
 
-/// Memory that Windows refers to while requests are in flight.
+/// Memory that Windows uses while requests are in flight.
 struct Memory {
     /// One slot per request in flight; slots never move.
     slots: Box<[Slot]>,
-    /// One block per slot with the data to write, and a second one for sealed or read data if the first must not be
+    /// One block per slot with the data to write, and a second block for sealed or read data if the first must not be
     /// overwritten.
     buffers: AlignedBuf,
     file: File,
@@ -295,16 +295,16 @@ impl Drop for Port {
 /// Why the next request must wait.
 enum Hold {
     No,
-    /// For the completion of all earlier requests, and for a flush.
+    /// Until all earlier requests have completed, and a flush as well.
     Flush,
-    /// Until it is due at this time.
+    /// Until this time, at which it is due.
     Until(u64),
 }
 
 /// Whether a request was started.
 enum Start {
     Started,
-    /// There is no next request, or it must wait.
+    /// There is no next request, or the next request must wait.
     Not,
 }
 
@@ -333,8 +333,8 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         Self { port, transfer, rate_limit, offsets, clock, began, next, ended, writes, taken }
     }
 
-    /// Executes requests until the sink has enough, none remain, one fails, or a flag is set. Then waits for the
-    /// requests in flight. Returns whether the stop flag ended the job.
+    /// Executes requests until the sink has enough, no requests remain, a request fails, or a flag is set. Then waits
+    /// for the requests in flight. Returns whether the stop flag ended the job.
     fn drive<S: Sink>(mut self, sink: &mut S, ends: Ends<'_>) -> Result<bool, LoadError> {
         let depth = self.port.memory().slots.len();
         let mut idle: Vec<usize> = (0..depth).rev().collect();
@@ -438,8 +438,8 @@ impl<'a, P: OffsetGenerator> Driver<'a, P> {
         failure.map_or(Ok(stopped.is_some()), Err)
     }
 
-    /// Whether the next request must wait, and for what. Windows does not support asynchronous flushes, so each flush
-    /// waits for the requests before it. A queued flush precedes a write, so none follows the last write.
+    /// Whether the next request must wait, and the reason. Windows does not support asynchronous flushes, so each flush
+    /// waits for the requests before it. A queued flush precedes a write, so there is no flush after the last write.
     fn hold(&self, now: u64) -> Hold {
         let is_due =
             |every: FlushEvery| self.writes >= every.writes && (every.drained || !self.ended);

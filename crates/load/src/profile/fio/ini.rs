@@ -14,7 +14,7 @@ pub(super) struct Setting {
     pub(super) line: usize,
 }
 
-/// A job: the options of its own section, preceded by those of the `[global]` sections before it.
+/// A job: the options of its own section, preceded by the options of the `[global]` sections before it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Section {
     pub(super) name: String,

@@ -196,7 +196,7 @@ impl Reader<'_> {
     }
 
     /// The total number of bytes of all jobs. Each clone of a job transfers either `io_size`, rounded up to whole
-    /// blocks, or the whole blocks of its `size`.
+    /// blocks, or the number of whole blocks in its `size`.
     fn amount(
         &self,
         size: Option<u64>,

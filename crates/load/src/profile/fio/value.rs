@@ -2,8 +2,8 @@
 
 /// The number of bytes of a size in fio's units; `None` if it is invalid.
 ///
-/// By default, fio's `kb_base` is 1024. Then `4k`, `4K` and `4kb` are 4096 bytes but, contrary to the standard,
-/// `4KiB` is 4000 bytes (HOWTO, "Parameter types"). With a `kb_base` of 1000 it is the other way round.
+/// By default, fio's `kb_base` is 1024. Then `4k`, `4K` and `4kb` are 4096 bytes but, contrary to the standard, `4KiB`
+/// is 4000 bytes (HOWTO, "Parameter types"). With a `kb_base` of 1000, the two meanings are swapped.
 pub(super) fn size(text: &str, kb_base: u64) -> Option<u64> {
     let (number, unit) = split(text)?;
     let unit = unit.to_ascii_lowercase();

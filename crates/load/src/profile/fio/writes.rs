@@ -9,7 +9,7 @@ impl Reader<'_> {
     /// fio's four ways to flush. In cryptbench, a job can use only one of them.
     ///
     /// With `fsync` and `fdatasync` each flush is a separate request (`get_rw_ddir` of its io_u.c): it does not wait
-    /// for earlier requests, and there is none after the last write.
+    /// for earlier requests, and there is no flush after the last write.
     pub(super) fn flush(
         &self,
         direction: Direction,

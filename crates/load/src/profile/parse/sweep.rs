@@ -1,9 +1,9 @@
 //! Expands a `[[sweep]]` into workloads, one per combination of its values.
 //!
 //! In a sweep, a key of a workload may contain a list, or `{ from = "4KiB", to = "16MiB" }` for doubling sizes. The
-//! first list varies most slowly. Each `[[sweep.grid]]` is combined with the sweep's own keys, one grid after
-//! another. Each `[[sweep.case]]` is a named variant, which varies fastest. Combinations whose block is larger than
-//! the file are omitted.
+//! first list varies most slowly. Each `[[sweep.grid]]` is combined with the sweep's own keys, one grid after another.
+//! Each `[[sweep.case]]` is a named variant, which varies fastest. Combinations in which the block is larger than the
+//! file are omitted.
 
 use super::super::size::{format_size, parse_size};
 use super::super::{ProfileError, WorkloadSpec};
@@ -125,7 +125,7 @@ fn one(
     Ok(Made { id_at: id.at, spec, from_sweep: true })
 }
 
-/// The cases of a sweep, or a single unnamed case if it has none.
+/// The cases of a sweep, or a single unnamed case if the sweep has no cases.
 fn cases(source: &Source<'_>, tables: Vec<At<Value>>) -> Result<Vec<Case>, ProfileError> {
     if tables.is_empty() {
         return Ok(vec![Case { name: None, label: None, entries: Vec::new() }]);

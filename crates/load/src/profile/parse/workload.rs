@@ -85,7 +85,7 @@ fn block(fields: &mut Fields<'_>) -> Result<BlockWork, ProfileError> {
     Ok(work)
 }
 
-/// One thread per CPU, up to the number that keeps a disk busy.
+/// One thread per CPU, up to the number of threads that keeps a disk busy.
 fn cpus() -> u32 {
     const MOST: usize = 16;
     std::thread::available_parallelism().map_or(1, usize::from).min(MOST) as u32

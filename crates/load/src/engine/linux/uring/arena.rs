@@ -1,7 +1,7 @@
 //! The memory of all requests, on huge pages if the kernel grants them.
 //!
-//! On small pages, the number of segments per request depends on chance. It differs between runs and between the
-//! buffers of one run, and changes a disk's bandwidth by up to half: see [`AlignedBuf::on_huge_pages`].
+//! On small pages, the number of segments per request depends on chance. The number differs between runs and between
+//! the buffers of one run, and changes a disk's bandwidth by up to half: see [`AlignedBuf::on_huge_pages`].
 
 use cryptbench_blockdev::AlignedBuf;
 use io_uring::IoUring;

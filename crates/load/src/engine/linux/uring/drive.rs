@@ -30,8 +30,8 @@ pub(super) struct Ends<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// Executes requests until the sink has enough, no requests remain, one fails, or a flag of `ends` is set. Then waits
-/// for the requests in flight. Returns whether the stop flag ended the job.
+/// Executes requests until the sink has enough, no requests remain, a request fails, or a flag in `ends` is set. Then
+/// waits for the requests in flight. Returns whether the stop flag ended the job.
 ///
 /// Afterwards `session.in_flight` is zero unless the device hung.
 pub(super) fn drive<P: OffsetGenerator, S: Sink>(
@@ -44,13 +44,13 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
 ) -> Result<bool, LoadError> {
     let transfer = &task.transfer;
     let mut pipe = Pipe::new(session);
-    // Saves a look-up in the kernel per call. Optional.
+    // Optional: saves a look-up in the kernel per call.
     let fixed_ring = pipe.submitter.register_ring_fd().is_ok();
 
     let mut failure = None;
     let mut draining = false;
     let mut stopped: Option<u64> = None;
-    // Slots without a request: initially all, later those whose next request has to wait.
+    // Slots without a request: initially all slots, later those whose next request has to wait.
     let mut idle: Vec<usize> = (0..io_buffers.depth).rev().collect();
     // Whether the sink has been notified that nothing is in flight.
     let mut idled = false;
@@ -105,7 +105,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
         } else {
             submitter.before_wait(&mut pipe);
             if let Err(e) = pipe.wait(pause) {
-                // It is not possible any more to wait for the requests in flight.
+                // After this error, it is not possible to wait for the requests in flight.
                 let what = "waiting for io_uring";
                 return Err(failure.unwrap_or(LoadError::Setup { what, source: e }));
             }
@@ -176,8 +176,8 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
                 idle.push(slot);
             }
         }
-        // Tells the kernel which entries were processed; otherwise it counts them as new and ends the wait
-        // immediately.
+        // Tells the kernel which entries were processed. Otherwise the kernel counts these entries as new and ends the
+        // wait immediately.
         pipe.cq.sync();
         if *pipe.in_flight > 0
             && stopped.is_some_and(|at| now - at > STOP_PATIENCE.as_nanos() as u64)

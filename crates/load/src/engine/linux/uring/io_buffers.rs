@@ -1,8 +1,8 @@
 //! The buffers of all slots, laid out in the arena.
 
-/// One source buffer per slot. There is also a second buffer if sealed data must not overwrite its plaintext, or if
-/// read data must not overwrite data to be written. Buffers are packed densely for every block size, to use few cache
-/// lines and TLB entries.
+/// One source buffer per slot. Each slot also has a second buffer if sealed data must not overwrite its plaintext, or
+/// if read data must not overwrite data to be written. Buffers are packed densely for every block size, to use few
+/// cache lines and TLB entries.
 pub(super) struct IoBuffers {
     base: *mut u8,
     /// Bytes of one buffer.

@@ -1,8 +1,8 @@
 //! The io_uring engine, with registered files, registered buffers and batched submission.
 //!
-//! A job of one thread runs in the calling thread, which keeps its ring for the next job. A job of several threads
-//! has a ring in each thread, because a ring belongs to the thread that created it. A polled job always gets separate
-//! threads: a thread that polls a device that hangs is stuck in the kernel, so another thread must watch the stop
+//! A job of one thread runs in the calling thread, which keeps its ring for the next job. A job of several threads has
+//! a ring in each thread, because a ring belongs to the thread that created it. A polled job always gets separate
+//! threads: if a device hangs, a thread that polls it is stuck in the kernel, so another thread must watch the stop
 //! flag.
 
 mod arena;
@@ -105,7 +105,8 @@ impl Uring {
         stop: &AtomicBool,
         tick: &mut dyn FnMut(),
     ) -> Result<(Vec<S>, bool), LoadError> {
-        // These rings cannot use the session's memory, which would stay locked in addition to theirs.
+        // The session is dropped, because these rings cannot use its memory, which would stay locked in addition to
+        // their own.
         self.session = None;
         let (pool, polled) = (WorkerPool::new(), self.polled);
         let workers = (0..task.threads).map(|number| {
@@ -122,7 +123,7 @@ impl Uring {
                 ((sink, how), result.map(|_| ()))
             }
         });
-        // A ring waits for its own requests for `STOP_PATIENCE`; its thread must be given longer.
+        // A ring waits for its own requests for `STOP_PATIENCE`; the ring's thread must be given longer.
         let patience = STOP_PATIENCE + 4 * STOP_POLL;
         let (counted, interrupted) = pool.run(workers, begin, (stop, patience), tick)?;
         let (sinks, hows): (Vec<S>, Vec<String>) = counted.into_iter().unzip();
@@ -158,7 +159,7 @@ impl<P: OffsetGenerator> Part<'_, P> {
         // device hangs, requests in flight are leaked, and the next job gets a new session.
         let mut session = match kept.take() {
             Some(session) if session.serves(*depth) => session,
-            // One more entry than the depth, for the timer.
+            // The ring has one more entry than the depth, for the timer.
             _ => Session::new((depth + 1).next_power_of_two().max(MIN_ENTRIES), self.polled)
                 .map_err(|source| LoadError::Setup { what: "setting up io_uring", source })?,
         };
@@ -204,8 +205,8 @@ impl<P: OffsetGenerator> Part<'_, P> {
     }
 }
 
-/// Describes how the rings of a job were used: one description if all rings agree, otherwise each
-/// with its number of rings.
+/// Describes how the rings of a job were used: one description if all rings agree, otherwise each description with the
+/// number of rings to which it applies.
 fn joined(hows: Vec<String>) -> String {
     let mut ways: Vec<(String, usize)> = Vec::new();
     for how in hows {

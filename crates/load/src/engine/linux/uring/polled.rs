@@ -21,7 +21,7 @@ pub(super) fn check(io_target: &IoTarget) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Explains the only refusal that is not detected before the first request.
+/// Explains the only kind of refusal that is not detected before the first request.
 pub(super) fn explain(e: LoadError) -> LoadError {
     match &e {
         LoadError::Io { source, .. } if source.raw_os_error() == Some(libc::EOPNOTSUPP) => {
@@ -44,7 +44,7 @@ fn device_polls(io_target: &IoTarget) -> Option<bool> {
     let block = metadata.file_type().is_block_device();
     let device = if block { metadata.rdev() } else { metadata.dev() };
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    // A partition uses the queue of its disk.
+    // A partition uses the queues of its disk.
     let read =
         |path: &str| std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{path}")).ok();
     let answer = read("queue/io_poll").or_else(|| read("../queue/io_poll"))?;

@@ -11,8 +11,8 @@ use crate::engine::transfer::Filling;
 
 /// A ring and an arena with the same lifetime.
 ///
-/// Requests in flight contain raw pointers into the arena. If any are left when the session is dropped, both are
-/// leaked, because the kernel may still write to the memory.
+/// Requests in flight contain raw pointers into the arena. If any requests are in flight when the session is dropped,
+/// the ring and the arena are leaked, because the kernel may still write to the memory.
 pub(super) struct Session {
     pub(super) ring: ManuallyDrop<IoUring>,
     arena: ManuallyDrop<Option<Arena>>,
@@ -61,7 +61,7 @@ impl Session {
     /// this.
     ///
     /// The arena of earlier jobs is reused if it is large enough and registered. An unregistered arena is reused only
-    /// by jobs of the same size, because whether a job's buffers are registered must not depend on earlier jobs.
+    /// by jobs of the same size, because earlier jobs must not determine whether a job's buffers are registered.
     pub(super) fn arena(&mut self, len: usize) -> *mut u8 {
         debug_assert_eq!(self.in_flight, 0);
         let keeps = |a: &Arena| match self.unregistered {
@@ -86,7 +86,7 @@ impl Session {
 }
 
 impl Session {
-    /// The arena's kind of pages, for display.
+    /// The kind of the arena's pages, for display.
     pub(super) fn pages(&self) -> &'static str {
         self.arena.as_ref().map_or("no buffers", Arena::pages)
     }
@@ -97,8 +97,8 @@ impl Drop for Session {
         if self.in_flight > 0 {
             return;
         }
-        // The kernel releases the buffers of a closed ring only later, so they would stay locked together with those
-        // of the next session. If this is another thread than the ring's, the kernel refuses to unregister them and
+        // The kernel releases the buffers of a closed ring only later, so they would stay locked together with those of
+        // the next session. If the current thread is not the ring's, the kernel refuses to unregister the buffers, and
         // releases them later.
         if self.arena.is_some() && self.unregistered.is_none() {
             let _ = self.ring.submitter().unregister_buffers();
@@ -112,7 +112,8 @@ impl Drop for Session {
     }
 }
 
-/// Creates the most efficient ring that the kernel supports, trying without the newest flags first.
+/// Creates the most efficient ring that the kernel supports: if the kernel refuses the newest flags, tries again
+/// without them.
 fn build_ring(entries: u32, polled: bool) -> io::Result<(IoUring, &'static str)> {
     let builder = || {
         let mut builder = IoUring::builder();
@@ -122,7 +123,7 @@ fn build_ring(entries: u32, polled: bool) -> io::Result<(IoUring, &'static str)>
         }
         builder
     };
-    // Linux 6.1: completions are processed only when this thread requests it, without interrupting it.
+    // Linux 6.1: completions are processed only when this thread asks for them, so the thread is not interrupted.
     let newest =
         builder().setup_single_issuer().setup_defer_taskrun().setup_coop_taskrun().build(entries);
     match newest {

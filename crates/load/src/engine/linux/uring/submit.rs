@@ -1,4 +1,4 @@
-//! Prepares requests: chooses the next one, decides whether it may start, and passes it to the kernel.
+//! Prepares requests: chooses the next request, decides whether it may start, and passes it to the kernel.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, RawFd};
@@ -25,7 +25,7 @@ const BATCH_BYTES: u64 = 64 << 10;
 pub(super) struct Slot {
     pub(super) operation: Operation,
     pub(super) offset: u64,
-    /// Length in bytes; 0 for a flush that is a separate request.
+    /// Length in bytes; 0 for a flush that is submitted as a separate request.
     pub(super) len: u32,
     pub(super) started: u64,
     /// Time at which the kernel had accepted the request; 0 if it was not measured.
@@ -108,7 +108,7 @@ pub(super) struct Submitter<'a, P> {
     piece: u32,
     /// Whether the layer writes each piece twice.
     writes_twice: bool,
-    /// Whether requests wait for others, how many are waiting, and when each of them was issued.
+    /// Whether requests wait for other requests, how many are waiting, and when each waiting request was issued.
     waits: bool,
     waiting: usize,
     asked: VecDeque<u64>,
@@ -217,7 +217,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         true
     }
 
-    /// Forwards the next piece of a request: the whole rest, if the layer forwards whole requests.
+    /// Forwards the next piece of a request: the whole request, if the layer does not split requests.
     #[inline]
     fn pass(&mut self, queue: &mut SubmissionQueue<'_>, request: Slot, slot: usize) {
         let Slot { operation, moved, piece: len, .. } = request;
@@ -238,7 +238,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         unsafe { self.push(queue, request, slot, entry) };
     }
 
-    /// Forwards the next piece of the request whose piece has completed; returns false if that was the last one.
+    /// Forwards the next piece of the request whose piece has completed; returns false if that was the last piece.
     #[inline]
     pub(super) fn goes_on(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
         let request = self.slots[slot];
@@ -337,7 +337,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Whether the next request must wait, and for what.
+    /// Whether the next request must wait, and the reason.
     pub(super) fn hold(&self, now: u64) -> Hold {
         if let Some(every) = self.every
             && self.writes >= every.writes
@@ -378,7 +378,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Called before a batch is submitted: the time of its reads starts now, and not before its writes were sealed.
+    /// Called before a batch is submitted: the clock of its reads starts now, not before its writes were sealed.
     #[inline]
     fn leaving(&mut self) {
         if self.unsent.late {

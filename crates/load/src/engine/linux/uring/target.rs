@@ -17,12 +17,13 @@ pub(super) enum Carriage {
     Submitted,
     /// Each request is passed to a worker thread (io-wq), which costs two wake-ups.
     Workers,
-    /// The kernel does not reveal it for this file.
+    /// For this file, the kernel does not reveal how requests are executed.
     Unknown,
 }
 
 impl Carriage {
-    /// Determines how requests to a transfer's file are executed. Marks the file as non-blocking if that helps.
+    /// Determines how requests to a transfer's file are executed. Marks the file as non-blocking if this avoids worker
+    /// threads.
     pub(super) fn of(transfer: &Transfer) -> Self {
         if never_waits(&transfer.file) {
             return Self::AtOnce;
