@@ -13,8 +13,8 @@ use crate::stripes::{Hold, Stripes};
 
 /// A device that accepts requests at any byte offset.
 ///
-/// A partly covered sector is read, changed and written back while no other request writes there, so that no
-/// concurrent write to another part of the sector is lost.
+/// A partly covered sector is read, changed and written back while no other request writes to it, so that no concurrent
+/// write to another part of the sector is lost.
 pub(crate) struct Bytes {
     device: Arc<dyn BlockDevice>,
     stripes: Stripes,
@@ -44,7 +44,7 @@ impl Bytes {
         (offset | len as u64) & mask == 0
     }
 
-    /// The length of the part of a request of `len` bytes at `offset` that is on the device.
+    /// The length of the part that is on the device, for a request of `len` bytes at `offset`.
     pub(crate) fn clip(&self, offset: u64, len: usize) -> usize {
         let left = self.size().saturating_sub(offset);
         usize::try_from(left).map_or(len, |left| left.min(len))
@@ -97,7 +97,7 @@ impl Bytes {
         self.flush_failed.load(Ordering::Acquire)
     }
 
-    /// Makes all later flushes fail. For callers that flush the device themselves.
+    /// Makes all later flushes fail. This is for callers that flush the device themselves.
     pub(crate) fn note_failed_flush(&self) {
         self.flush_failed.store(true, Ordering::Release);
     }
@@ -149,8 +149,7 @@ impl Bytes {
             if stop.is_raised() {
                 return Err(Errno::SHUTDOWN.into());
             }
-            // Pieces end at multiples of their size, so only the first and the last one are
-            // partial.
+            // Pieces end at multiples of their size, so only the first and the last piece are partial.
             let end = ((at / PIECE + 1) * PIECE).min(range.end);
             let piece = &mut buf[..(end - at) as usize];
             piece.fill(0);

@@ -1,4 +1,4 @@
-//! Error numbers of system calls, and the error number for clients if the storage returns an I/O error.
+//! Error numbers of system calls, and the error number that clients get if the storage returns an I/O error.
 
 use std::io;
 
@@ -12,7 +12,8 @@ impl ExportError {
     }
 }
 
-/// The error number for a client: that of the storage if programs expect it from a disk, otherwise `EIO`.
+/// The error number for a client: the storage's error number if programs expect that number from a disk, otherwise
+/// `EIO`.
 pub(crate) fn errno(error: &io::Error) -> Errno {
     if let Some(raw) = error.raw_os_error() {
         // The kernel reserves numbers above 511 for itself (include/linux/errno.h). ENOSYS is excluded: after

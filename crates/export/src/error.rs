@@ -29,7 +29,7 @@ pub enum ExportError {
         /// Its minor version.
         minor: u32,
     },
-    /// A file of the mount is still open, or something is mounted on it.
+    /// A file in the mount is still open, or something is mounted on it.
     #[error(
         "{} is in use; close the files that are open there, or stop the server to detach it",
         shown(path)

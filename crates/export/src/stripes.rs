@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Number of bytes under one lock, as a power of two.
+/// Binary logarithm of the number of bytes under one lock.
 const STRIPE: u32 = 20;
 
 /// How a range is held.
@@ -18,8 +18,8 @@ pub(crate) enum Hold {
 
 /// 64 locks, assigned to a device's stripes in turn.
 ///
-/// A caller that blocks acquires the locks of a range in ascending order, and a caller that cannot block only tries
-/// to acquire them, so no deadlock can occur. Any thread may release a hold.
+/// A caller that blocks acquires the locks of a range in ascending order, and a caller that cannot block only tries to
+/// acquire them, so no deadlock can occur. Any thread may release a held range.
 pub(crate) struct Stripes {
     locks: [Lock; 64],
 }
@@ -79,7 +79,7 @@ impl Lock {
             Hold::Shared => holders.shared -= 1,
             Hold::Exclusive => holders.exclusive = false,
         }
-        // Shared holders can only delay exclusive requests, and those are counted as waiting.
+        // Shared holders can delay only exclusive requests, which are counted as waiting.
         if hold == Hold::Exclusive || holders.waiting > 0 {
             drop(holders);
             self.freed.notify_all();

@@ -1,4 +1,4 @@
-//! The threads of a server: if one exits for any reason, all are stopped.
+//! The threads of a server: if one thread exits for any reason, all threads are stopped.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ pub(crate) struct Threads {
 struct Shared {
     stop: Stop,
     running: AtomicUsize,
-    /// The action of the last thread to exit.
+    /// What the last thread to exit does.
     at_end: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -70,7 +70,7 @@ impl Threads {
     }
 }
 
-/// Waits until this many threads have reported that they are serving, or one has reported that it cannot.
+/// Waits until this many threads have reported that they are serving, or one thread has reported that it cannot.
 pub(crate) fn all_serve(reports: &Receiver<io::Result<()>>, threads: usize) -> io::Result<()> {
     let none = |_| Err(io::ErrorKind::BrokenPipe.into());
     (0..threads).try_for_each(|_| reports.recv().unwrap_or_else(none))

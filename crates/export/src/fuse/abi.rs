@@ -41,7 +41,7 @@ pub(super) const FOPEN_DIRECT_IO: u32 = 1 << 0;
 /// open, a child that it forks closes the file on exec. If the server has exited by then, the child's FLUSH would
 /// wait for ever, because the child itself keeps the connection open.
 pub(super) const FOPEN_NOFLUSH: u32 = 1 << 5;
-/// `FOPEN_PARALLEL_DIRECT_WRITES`: writes do not wait for one another.
+/// `FOPEN_PARALLEL_DIRECT_WRITES`: writes do not wait for each other.
 pub(super) const FOPEN_PARALLEL_DIRECT_WRITES: u32 = 1 << 6;
 
 /// `FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE`.
@@ -104,12 +104,12 @@ pub(super) enum Request<'a> {
     Write {
         offset: u64,
         size: usize,
-        /// Whether the file was opened with `O_DSYNC`, or the write has `RWF_DSYNC`. With `FOPEN_DIRECT_IO` the
-        /// server has to sync.
+        /// Whether the file was opened with `O_DSYNC`, or the write has `RWF_DSYNC`. With `FOPEN_DIRECT_IO`, the server
+        /// itself has to sync.
         sync: bool,
     },
     StatFs,
-    /// Closes a file or directory; the server has no state for open ones.
+    /// Closes a file or directory; the server keeps no state for open files and directories.
     Release,
     Fsync,
     ReadDir {
@@ -140,7 +140,7 @@ pub(super) fn arguments_len(opcode: u32) -> usize {
 
 impl<'a> Request<'a> {
     /// Decodes `arguments`, the operation's own structure, and `payload`, the data after it. If there is no data, the
-    /// structure may be in either of them.
+    /// structure may be in either part.
     pub(super) fn parse(opcode: u32, arguments: &'a [u8], payload: &'a [u8]) -> Option<Self> {
         let a = if arguments.is_empty() { payload } else { arguments };
         Some(match opcode {

@@ -155,7 +155,7 @@ impl Buffer {
                 session.zeroing(mode).and_then(zero)
             }
             Some(other) => {
-                // The buffer contains only names from the request, so the reply may overwrite it.
+                // The buffer contains only names from the request, so the reply may overwrite its contents.
                 let mut out = [0; 1024];
                 let answered = session.answer(header.node, &other, &mut out);
                 self.0.bytes()[data][..out.len()].copy_from_slice(&out);

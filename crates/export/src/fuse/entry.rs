@@ -1,7 +1,7 @@
 //! An entry: memory to which the kernel writes a request, and from which it reads the reply.
 //!
 //! The holder of an entry replies to its request. The kernel accepts the reply on any ring of this process, and
-//! delivers the entry's next request to that ring. Replying on another thread's ring therefore moves the entry to
+//! delivers the entry's next request to the same ring. Replying on another thread's ring therefore moves the entry to
 //! that thread.
 
 use std::sync::Arc;
@@ -73,8 +73,8 @@ impl Entry {
         ]
     }
 
-    /// The request that has arrived, and its node. `None` if it is not a valid request. `copy` receives the parts
-    /// that the reply may overwrite.
+    /// The request that has arrived, and its node. `None` if the request is not valid. `copy` receives the parts that
+    /// the reply may overwrite.
     pub(super) fn request<'c>(
         &mut self,
         copy: &'c mut Copied,

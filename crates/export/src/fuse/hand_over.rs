@@ -21,10 +21,10 @@ pub struct Mounted {
 }
 
 /// The connection of a mount to the kernel. The mount exists as long as any process holds the connection, so the
-/// process that created the mount must drop its own once the server runs.
+/// process that created the mount must drop its own copy once the server runs.
 pub struct Connection {
     files: Vec<File>,
-    /// Kept until the kernel has read the setting, which happens when the server starts.
+    /// The guard is kept until the kernel has read the setting, which happens when the server starts.
     _switch: Option<UringSwitch>,
 }
 

@@ -79,7 +79,7 @@ impl Pool {
     }
 }
 
-/// Whether a request is for the worker pool.
+/// Whether a request is executed by the worker pool.
 pub(super) fn is_long(request: &Request<'_>) -> bool {
     let (Request::Read { size, .. } | Request::Write { size, .. }) = request else { return false };
     (LONG..=MAX_REQUEST).contains(size)
@@ -111,8 +111,8 @@ pub(super) fn serve(
     Ok(())
 }
 
-/// Executes the requests of an entry while they are long. Returns whether the entry has another request or was
-/// released by the kernel; `None` after a stop.
+/// Executes an entry's requests for as long as these are long requests. Returns whether the entry has another request
+/// or was released by the kernel; `None` after a stop.
 fn keep(
     lent: &mut Lent,
     ring: &mut Ring,

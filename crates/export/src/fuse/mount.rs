@@ -60,7 +60,7 @@ impl Mount {
     /// that has since been created at the same path is not touched.
     pub(super) fn remove(&self, detach: bool) -> Result<(), ExportError> {
         if self.id.is_some() && mount_id(&self.path) != self.id {
-            // Our mount is gone, or another one covers it.
+            // This process's mount is gone, or another mount covers it.
             return if detach {
                 Ok(())
             } else {
@@ -93,8 +93,8 @@ fn mount_id(path: &Path) -> Option<u64> {
     (found.stx_mask & UNIQUE.bits() != 0).then_some(found.stx_mnt_id)
 }
 
-/// Whether `path` is a mount whose server is gone, so that every access fails with "Transport endpoint is not
-/// connected".
+/// Whether `path` is a mount whose server is gone, with the effect that every access fails with "Transport endpoint is
+/// not connected".
 pub fn is_stale_mount(path: &Path) -> bool {
     // The kernel caches attributes but sends this request to the server each time. While the kernel cleans up after a
     // kill, the result can also be ECANCELED.
@@ -102,10 +102,9 @@ pub fn is_stale_mount(path: &Path) -> bool {
     rustix::fs::statfs(path).is_err_and(|e| dead.contains(&e))
 }
 
-/// Removes the mount at `path` if its server is gone. Returns whether it did.
+/// Removes the mount at `path` if its server is gone. Returns whether the mount was removed.
 ///
-/// # Errors
-/// [`ExportError::System`] if it cannot be removed.
+/// # Errors [`ExportError::System`] if the mount cannot be removed.
 pub fn remove_stale_mount(path: &Path) -> Result<bool, ExportError> {
     let mut found = false;
     // Mounts can be stacked.
@@ -131,8 +130,8 @@ fn mount_directly(path: &Path, fuse: &OwnedFd, options: &FuseOptions) -> Result<
     if options.allow_other {
         data.push_str(",allow_other");
     }
-    // Names in the mount are controlled by the server, so links must not be followed. Kernels before 5.10 follow them
-    // anyway.
+    // Names in the mount are controlled by the server, so links must not be followed. Kernels before 5.10 nevertheless
+    // follow them.
     let mut flags =
         MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::NOSYMFOLLOW;
     if options.read_only {

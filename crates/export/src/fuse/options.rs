@@ -15,7 +15,7 @@ pub struct FuseOptions {
     pub allow_other: bool,
     /// How requests arrive from the kernel.
     pub transport: Transport,
-    /// Owner and group of the file; those of this process if `None`.
+    /// Owner and group of the file; the owner and group of this process if `None`.
     pub owner: Option<(u32, u32)>,
     /// Number of threads that read `/dev/fuse`; each handles one request at a time. With io_uring, there are twice as
     /// many threads for long requests.

@@ -58,7 +58,7 @@ pub fn mount(
     {
         let (device, rings) = (Arc::clone(&device), Rings::new(options.threads));
         let started = Mount::new(path, options).and_then(|(mount, fuse)| {
-            // The switch stays on until the kernel has read it.
+            // The setting stays on until the kernel has read it.
             let _switch = switch;
             begin(device, Some(mount), vec![fuse], options, rings.map(|rings| (io_target, rings)))
         });
@@ -126,8 +126,8 @@ pub(super) fn begin(
         (server.transport, threads) = ("io_uring", 1);
     }
     for number in 0..threads {
-        // The first thread has the original connection; the others have clones of it, or share it if cloning is not
-        // supported.
+        // The first thread has the original connection; the others have clones of it, or share the original connection
+        // if cloning is not supported.
         let own = if number == 0 { Some(Arc::clone(&fuse)) } else { connections.next() };
         let own = own.or_else(|| channel::clone(fuse.as_fd()).ok().map(Arc::new));
         server.start_channel(own.unwrap_or_else(|| Arc::clone(&fuse)), number)?;

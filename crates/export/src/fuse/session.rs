@@ -19,8 +19,8 @@ const VALID: u64 = 3600;
 const DIRECTORY_MODE: u32 = 0o040_500;
 const FILE_MODE: u32 = 0o100_000;
 
-/// Maximum number of background requests in flight, which nobody waits for synchronously, such as those of a loop
-/// device.
+/// Maximum number of background requests in flight. These are requests for which no program waits synchronously, such
+/// as those of a loop device.
 const MAX_BACKGROUND: u16 = 512;
 
 /// The state of one mount.
@@ -115,7 +115,7 @@ impl Session {
                 self.attributes(FILE, &mut reply);
             }
             Request::Lookup { .. } => return Err(Errno::NOENT),
-            // Changes of the size, as by `> volume`, and of times succeed without effect, as on a disk.
+            // Changes to the size (for example by `> volume`) and to the times succeed without effect, as on a disk.
             Request::GetAttr | Request::SetAttr => {
                 reply.u64(VALID).u32(0).u32(0);
                 self.attributes(node, &mut reply);
@@ -141,9 +141,9 @@ impl Session {
         Ok(reply.len())
     }
 
-    /// Whether fallocate(2) with this mode may discard. A hole must read as zeros, and a loop device relies on that
-    /// for other requests as well as for discards. Therefore discards are permitted only for devices that promise
-    /// zeros; for others the kernel falls back to writing zeros.
+    /// Whether fallocate(2) with this mode may discard. A hole must read as zeros, and a loop device relies on that for
+    /// other requests as well as for discards. Therefore discards are permitted only for devices that promise zeros;
+    /// for other devices, the kernel falls back to writing zeros.
     pub(super) fn zeroing(&self, mode: u32) -> Result<bool, Errno> {
         let may_discard = self.discard && self.served.bytes.device().discard_zeroes();
         match mode {

@@ -12,8 +12,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps FUSE over io_uring enabled for new connections, and restores the setting afterwards.
 ///
-/// The kernel reads the setting when a connection is created; connections that already use io_uring keep it. Only one
-/// server at a time holds this guard, so that no server disables the setting while another needs it.
+/// The kernel reads the setting when a connection is created; connections that already use io_uring continue to do so.
+/// Only one server at a time holds this guard, so that no server disables the setting while another needs it.
 pub(super) struct UringSwitch {
     file: File,
     was_off: bool,
@@ -25,7 +25,7 @@ impl UringSwitch {
     pub(super) fn on() -> Option<Self> {
         let file = File::options().read(true).write(true).open(SWITCH);
         let file = file.or_else(|_| File::open(SWITCH)).ok()?;
-        // Any user can lock the file, but must not be able to prevent others from mounting.
+        // Any user can lock the file, but this must not prevent other users from mounting.
         let until = Instant::now() + PATIENCE;
         while let Err(e) = file.try_lock() {
             if matches!(e, TryLockError::Error(_)) || Instant::now() > until {

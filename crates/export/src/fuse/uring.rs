@@ -69,8 +69,8 @@ pub(super) fn serve(
 
 struct Fuse<'a> {
     session: &'a Session,
-    /// Addresses of each entry's parts. The kernel reads them when it processes an entry's registration, possibly
-    /// after the registering call has returned.
+    /// Addresses of each entry's parts. The kernel reads these addresses when it processes an entry's registration,
+    /// possibly after the registering call has returned.
     vectors: Vec<[Vector; 2]>,
     done: Arc<Done<Entry>>,
     pool: &'a Pool,

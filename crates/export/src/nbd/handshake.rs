@@ -29,8 +29,7 @@ pub(super) fn negotiate(stream: &mut (impl Read + Write), export: &Export) -> io
         let number = u32::from_be_bytes(take(stream)?);
         let len = u32::from_be_bytes(take(stream)?);
         if len > LONGEST_OPTION {
-            // Reading this much data is not worthwhile, but without reading it the server cannot find the next
-            // option.
+            // This is too much data to read and discard, but without reading it the server cannot find the next option.
             let _ = send(stream, number, answer::TOO_BIG, &[]);
             return Ok(false);
         }

@@ -2,7 +2,7 @@
 
 /// `NBDMAGIC`, the server's first word.
 pub(super) const HELLO: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`, which precedes each option, and which the server sends after [`HELLO`].
+/// `IHAVEOPT`, which precedes each option. The server also sends it after [`HELLO`].
 pub(super) const OPTION: u64 = 0x4948_4156_454f_5054;
 /// Precedes each reply to an option.
 pub(super) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;

@@ -37,9 +37,8 @@ pub struct NbdOptions {
     pub threads: usize,
     /// Maximum number of simultaneous connections; the server disconnects further clients.
     pub connections: usize,
-    /// How long a client may pause during the negotiation, and how long it may leave its replies unread when the
-    /// server stops. Between these, there is no time limit, because a client may be stopped, for example in a
-    /// debugger.
+    /// How long a client may pause during the negotiation, and how long it may leave its replies unread when the server
+    /// stops. At other times, there is no time limit, because a client may be stopped, for example in a debugger.
     pub patience: Duration,
 }
 
@@ -247,8 +246,8 @@ impl Shared {
                 let ended = threads.extract_if(.., |thread| thread.is_finished());
                 ended.for_each(|thread| drop(thread.join()));
             }
-            // Shuts down connections that were accepted after the flag was raised but before the others were shut
-            // down.
+            // Shuts down connections that were accepted after the flag was raised, but before all earlier connections
+            // were shut down.
             let open = self.open();
             for stream in open.values() {
                 let _ = stream.shutdown(Shutdown::Read);
@@ -289,7 +288,7 @@ impl Shared {
         let timeouts = |patience| {
             stream.set_read_timeout(patience).and_then(|()| stream.set_write_timeout(patience))
         };
-        // A timeout of zero cannot be set; the shortest possible one replaces it.
+        // A timeout of zero cannot be set; the shortest possible timeout is used instead.
         let _ = timeouts(Some(self.options.patience.max(Duration::from_millis(1))));
         let agreed = handshake::negotiate(&mut &*stream, &self.export).unwrap_or(false);
         if agreed && timeouts(None).is_ok() {

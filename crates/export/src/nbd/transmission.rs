@@ -1,5 +1,5 @@
-//! Requests and replies of one connection. Its threads read the socket alternately, and each executes the requests
-//! that it has read, so that no request is passed from one thread to another.
+//! Requests and replies of one connection. The connection's threads take turns to read the socket, and each executes
+//! the requests that it has read, so that no request is passed from one thread to another.
 
 use std::io::{self, IoSlice, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -13,7 +13,7 @@ use super::server::Export;
 use crate::errno::errno;
 use crate::stop::Stop;
 
-/// Maximum amount of data of one connection in memory: two of the longest requests.
+/// Maximum amount of data held in memory per connection: two requests of the maximum length.
 const BUDGET: usize = 2 * protocol::MAX_REQUEST as usize;
 
 /// Buffers up to this length are kept for the next request.
@@ -32,7 +32,7 @@ pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: 
         freed: Condvar::new(),
     };
     std::thread::scope(|scope| {
-        // If fewer threads start than requested, fewer requests are in flight.
+        // If not all requested threads start, fewer requests are in flight.
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, || connection.work());
         let others: Vec<_> = (1..threads).flat_map(start).collect();
         connection.work();
@@ -221,7 +221,7 @@ impl Request {
     }
 }
 
-/// Maps an error to one of the protocol's error numbers; all others become `EIO`.
+/// Maps an error to one of the protocol's error numbers; all other errors become `EIO`.
 fn on_the_wire(error: Errno) -> u32 {
     let known = [
         Errno::PERM,

@@ -17,7 +17,7 @@ pub(crate) use ring::{Command, Ring, Tag, Vector};
 pub(crate) use slow::{Done, Outcome, Work};
 pub(crate) use worker::{Arrived, Transport, serve};
 
-/// The maximum request size, which is agreed on with the kernel.
+/// The maximum request size, which is negotiated with the kernel.
 ///
 /// FUSE would allow 1 MiB, but the kernel splits a transfer that exceeds the agreed size into requests that it sends
 /// together. Several cores can therefore encrypt a 1 MiB transfer while parts of it are already being written, at the
@@ -25,8 +25,8 @@ pub(crate) use worker::{Arrived, Transport, serve};
 /// for writes, and not worse for reads.
 pub(crate) const MAX_REQUEST: usize = 256 << 10;
 
-/// From this size on it is worthwhile to pass data to another thread, because copying and encrypting it takes longer
-/// than waking the thread.
+/// From this size on it is worthwhile to pass data to another thread, because copying and encrypting that much data
+/// takes longer than waking the thread.
 pub(crate) const LONG: usize = 64 << 10;
 
 /// Distance between the data of two slots in bytes: one page more than the data needs. Otherwise the first pages of

@@ -36,8 +36,8 @@ impl Prepared {
 
 /// All rings of a server.
 pub(crate) struct Rings {
-    /// The rings, one per online CPU. Together they cover every possible CPU, because FUSE puts a request into the
-    /// queue of the CPU that issues it.
+    /// The rings, one per online CPU. Together, the rings cover every possible CPU, because FUSE puts a request into
+    /// the queue of the CPU that issues it.
     pub(crate) queues: Vec<(Queues, Ring)>,
     /// The rings of FUSE's worker pool, twice as many as the configured threads: some of them wait for the next
     /// request on one CPU while requests arrive on another.
@@ -62,8 +62,8 @@ impl Rings {
 
     /// Sets the two files that each ring accesses.
     pub(crate) fn open(&mut self, kernel: BorrowedFd<'_>, io_target: &IoTarget) -> io::Result<()> {
-        // Otherwise each request to a file in RAM would go through a worker thread. A ring checks this only when the
-        // file is registered.
+        // Marks a file in RAM as non-blocking: otherwise, each request to it would go through a worker thread. A ring
+        // reads this mark only when the file is registered.
         let _ = never_waits(&io_target.file);
         let queues = self.queues.iter_mut().map(|(_, ring)| ring);
         queues.chain(&mut self.pool).try_for_each(|ring| ring.open(kernel, io_target))
@@ -79,14 +79,14 @@ pub(crate) fn cpus(which: &str) -> Option<Vec<usize>> {
 /// Maximum number of slots in a FUSE queue.
 ///
 /// Requests beyond this number wait in the kernel, which delivers the next one with each reply, without a wake-up. Up
-/// to 20 slots, small requests become faster, because more of them reach the disk concurrently. With 22 or more,
-/// large reads were up to 20 % slower in measurements: all of them reach the disk and return together, so that the
-/// disk and the CPUs work alternately.
+/// to 20 slots, small requests become faster, because more of these requests reach the disk concurrently. With 22 or
+/// more, large reads were up to 20 % slower in measurements: all of them reach the disk and return together, so that
+/// the disk and the CPUs work alternately.
 const MOST: usize = 20;
 
-/// With more than two CPUs each queue is shared by two rings, so that one CPU's requests do not all wait for one
-/// thread. With two CPUs, the other CPU is busy with the sender, and sharing only wakes more threads: each request
-/// then took 5 to 15 % more CPU time.
+/// With more than two CPUs each queue is shared by two rings, so that not all of a CPU's requests wait for the same
+/// thread. With two CPUs, the other CPU is busy with the sender, and sharing only wakes more threads: each request then
+/// took 5 to 15 % more CPU time.
 fn share(online: &[usize], possible: &[usize]) -> Vec<Queues> {
     let rings = online.len().max(1);
     let sharers = if rings > 2 { 2 } else { 1 };

@@ -1,4 +1,4 @@
-//! Requests in progress: the processing of a request by a ring, from its arrival to its reply.
+//! Requests in progress: how a ring processes a request, from its arrival to its reply.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -12,7 +12,7 @@ use super::{LONG, MAX_REQUEST};
 use crate::served::Served;
 use crate::stripes::Hold;
 
-/// Memory for the data of one request at a time.
+/// Memory for a request's data, used by one request at a time.
 pub(crate) trait Buffer {
     /// The data. This must not be called while the kernel or another thread is using it.
     fn data(&mut self) -> &mut [u8];
@@ -38,7 +38,7 @@ pub(crate) type Answer = Option<Result<Success, Errno>>;
 enum State {
     Reading,
     Writing,
-    /// A flush, because the write has to be durable.
+    /// A flush that makes the write durable.
     Syncing,
     Flushing,
     /// The slow lane, which executes the request; the request is not a write.
@@ -107,7 +107,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         self.in_flight
     }
 
-    /// The data of a slot that has a request.
+    /// The data of a slot that currently has a request.
     pub(crate) fn data(&mut self, slot: usize) -> &mut [u8] {
         self.slots[slot].buffer.as_mut().map_or(&mut [], Buffer::data)
     }
@@ -205,7 +205,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         self.in_flight -= 1;
         self.give_back(slot);
         if result <= 0 {
-            // If the underlying file was truncated, reaching its end is also an error.
+            // If the underlying file was truncated, reaching the file's end is also an error.
             let error = if result < 0 { result } else { -Errno::IO.raw_os_error() };
             return Ok(Some(Err(self.failed(error))));
         }
@@ -284,9 +284,9 @@ impl<'a, B: Buffer> Requests<'a, B> {
 }
 
 impl<B: Buffer> Drop for Requests<'_, B> {
-    /// A thread can exit before its requests complete, because of a ring error or a panic. Their memory is then
-    /// leaked, because it may still be used by the slow lane, or by the kernel, which closes rings later. Their
-    /// ranges stay locked, but nobody waits for them any more, because the server is stopping.
+    /// A thread can exit before its requests complete, because of a ring error or a panic. The memory of these requests
+    /// is then leaked, because it may still be used by the slow lane, or by the kernel, which closes rings later. The
+    /// requests' ranges stay locked, but nothing waits for these ranges any more, because the server is stopping.
     fn drop(&mut self) {
         if self.in_flight > 0 {
             self.slots.iter().filter_map(|slot| slot.buffer.as_ref()).for_each(Buffer::leak);

@@ -117,7 +117,7 @@ impl Ring {
 
     /// From now on only the calling thread may use the ring.
     pub(crate) fn enable(&mut self) -> io::Result<()> {
-        // This saves a look-up in the kernel per call; not every kernel supports it.
+        // This registration saves a look-up in the kernel per call; not every kernel supports it.
         let _ = self.ring.submitter().register_ring_fd();
         self.ring.submitter().register_enable_rings()
     }
@@ -183,12 +183,13 @@ impl Ring {
         self.push(request.into(), Tag::Event(number))
     }
 
-    /// Submits the queued requests without waiting.
+    /// Submits the queued requests, and does not wait.
     pub(crate) fn submit(&mut self) -> io::Result<()> {
         self.enter(0)
     }
 
-    /// Submits the queued requests, waits for one completion and removes all that have arrived.
+    /// Submits the queued requests, waits for one completion, and takes all completions that have arrived from the
+    /// queue.
     pub(crate) fn wait(&mut self, completions: &mut Vec<(Tag, i32)>) -> io::Result<()> {
         if self.ring.completion().is_empty() {
             self.enter(1)?;
@@ -199,7 +200,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Removes the completions that have arrived from the queue.
+    /// Takes from the queue all completions that have arrived.
     pub(crate) fn take(&mut self, completions: &mut Vec<(Tag, i32)>) {
         let queue = self.ring.completion();
         completions.extend(queue.map(|c| (Tag::decode(c.user_data()), c.result())));

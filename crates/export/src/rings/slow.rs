@@ -71,7 +71,7 @@ impl<B> AsFd for Done<B> {
     }
 }
 
-/// Creates a lane: one end to submit jobs, and one from which any number of threads can receive them.
+/// Creates a lane: an end for submitting jobs, and an end from which any number of threads can receive jobs.
 pub(crate) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
     let (jobs, lane) = channel();
     (jobs, Mutex::new(lane))

@@ -84,7 +84,7 @@ struct Worker<'a, T: Transport> {
     /// Dropped after the ring, which may still access the memory.
     transport: T,
     done: Arc<Done<T::Buffer>>,
-    /// Slots that the kernel has released.
+    /// Number of slots that the kernel has released.
     dead: usize,
     stopping: bool,
 }

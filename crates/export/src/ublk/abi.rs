@@ -47,7 +47,7 @@ pub(super) const MAX_DEPTH: usize = 4096;
 /// The unit of sizes and offsets on a disk, in bytes.
 pub(super) const SECTOR: u64 = 512;
 
-/// `struct ublksrv_ctrl_cmd`, with one word or `len` bytes at `address`.
+/// `struct ublksrv_ctrl_cmd`, with one word of data, or with `len` bytes at `address`.
 pub(super) fn control(number: u32, (address, len): (u64, u16), word: u64) -> [u8; 80] {
     const NO_QUEUE: u16 = u16::MAX;
     let mut body = [0; 80];
@@ -93,7 +93,7 @@ pub(super) fn params(size: u64, sector: usize, read_only: bool) -> [u8; PARAMS_L
     params
 }
 
-/// A request from the kernel; one variant represents all operations that are not served.
+/// A request from the kernel; a single variant represents all operations that are not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Read { offset: u64, len: usize },

@@ -68,7 +68,7 @@ impl Control {
     /// The operating system's error.
     pub fn start(&mut self, number: u32) -> io::Result<()> {
         // The kernel regards the process that opened the connection as the server; this process creates the disk for
-        // another.
+        // another process.
         self.command(abi::START_DEV, number, (0, 0), u64::from(std::process::id()))
     }
 
@@ -106,12 +106,13 @@ impl Control {
         self.command(abi::STOP_DEV, number, (0, 0), 0)
     }
 
-    /// Deletes a disk that was stopped. Before Linux 6.9 this waits until its server has closed its connection.
+    /// Deletes a disk that was stopped. Before Linux 6.9, this call waits until the disk's server has closed its
+    /// connection.
     ///
     /// # Errors
     /// The operating system's error.
     pub fn delete(&mut self, number: u32) -> io::Result<()> {
-        // The older command waits until the server has closed its connection.
+        // The older command waits until the disk's server has closed its connection.
         match self.command(abi::DEL_DEV_ASYNC, number, (0, 0), 0) {
             Err(e) if Errno::from_io_error(&e) == Some(Errno::OPNOTSUPP) => {
                 self.command(abi::DEL_DEV, number, (0, 0), 0)

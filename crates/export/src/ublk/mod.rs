@@ -17,5 +17,5 @@ pub use disk::Disk;
 pub use server::{Server, serve};
 
 /// Maximum number of slots in a queue. A program that sends more concurrent requests waits for a slot or, with
-/// io_uring, has a kernel worker wait for it.
+/// io_uring, has a kernel worker wait for a slot.
 const MOST: usize = 64;
