@@ -64,8 +64,8 @@ const EXTREMES: [u64; 14] = [
     u64::MAX,
 ];
 
-/// Changes a few positions, and never the length: bits, bytes, and numbers of 2, 4 and 8 bytes in either byte
-/// order.
+/// Changes bits, bytes, and numbers of 2, 4 and 8 bytes in either byte order at a few positions; never changes the
+/// length.
 pub fn damage(bytes: &mut [u8], random: &mut Random) {
     for _ in 0..1 + random.below(4) {
         let at = random.below(bytes.len());

@@ -1,5 +1,6 @@
-//! A distribution's kernel in QEMU, which emulates each instruction. Everything that its script needs is in its
-//! initial file system, which is discarded with it; it can access only the given disks of the host.
+//! A distribution's kernel in QEMU, which emulates each instruction. The guest's initial file system contains
+//! everything that its script needs, and is discarded with the guest. The guest can access only the given disks of the
+//! host.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +28,7 @@ poweroff -f
 /// The last line of a script that finished.
 const PASSED: &str = "the script has passed";
 
-/// The busybox applets used here and by the scripts; machines have busybox in several forms.
+/// The busybox applets used here and by the scripts; machines have different builds of busybox.
 const APPLETS: [&str; 12] = [
     "awk",
     "cmp",
@@ -51,9 +52,9 @@ pub struct Guest<'a> {
     pub kernel: &'a Path,
     /// Directory for its files.
     pub work: &'a Path,
-    /// Programs of the host that are copied to its `/bin`, with the libraries that they load.
+    /// Programs from the host that are copied to the guest's `/bin`, with the libraries that they load.
     pub programs: &'a [(&'a str, &'a Path)],
-    /// Its disks from `/dev/vda` on, in the format of QEMU's `-drive`: `file=PATH,...`.
+    /// The guest's disks, from `/dev/vda` on, in the format of QEMU's `-drive`: `file=PATH,...`.
     pub disks: &'a [String],
     /// Its memory in MiB.
     pub memory: u32,
@@ -63,7 +64,7 @@ impl Guest<'_> {
     /// Debian's emulator.
     pub const QEMU: &'static str = "/usr/bin/qemu-system-x86_64";
 
-    /// Programs that this needs, each with its Debian package.
+    /// Programs that the guest needs, each with its Debian package.
     pub const NEEDS: [(&'static str, &'static str); 3] =
         [(Self::QEMU, "qemu-system-x86"), (BUSYBOX, "busybox-static"), (CPIO, "cpio")];
 
@@ -153,7 +154,7 @@ impl Guest<'_> {
     }
 }
 
-/// The libraries that a program loads at its start.
+/// The libraries that a program loads at startup.
 fn libraries(program: &Path) -> io::Result<BTreeSet<PathBuf>> {
     let listed = Command::new("ldd").arg(program).output()?;
     let listed = String::from_utf8_lossy(&listed.stdout);

@@ -18,15 +18,15 @@ pub use python::python;
 pub use schema::Schema;
 pub use watch::Watch;
 
-/// Variable with the seconds for which a test continues.
+/// Environment variable with the number of seconds for which a test continues.
 pub const SECONDS: &str = "CRYPTBENCH_PROVE_SECONDS";
 /// Variable with the first seed.
 pub const SEED: &str = "CRYPTBENCH_PROVE_SEED";
-/// Variable with the name of a deliberate fault: a check that still passes is useless.
+/// Environment variable with the name of a deliberate fault: a check that passes despite the fault is useless.
 pub const BROKEN: &str = "CRYPTBENCH_PROVE_BROKEN";
 /// Variable with a folder of further volumes, laid out like ../shared/data/volumes.
 pub const IMAGES: &str = "CRYPTBENCH_PROVE_IMAGES";
-/// The prefix of a line with a count; the number and the counted thing follow.
+/// The prefix of a line with a count; the number and what was counted follow.
 pub const COUNTED: &str = "COUNTED ";
 
 fn number(variable: &str) -> Option<u64> {
@@ -43,7 +43,7 @@ pub fn is_broken(what: &str) -> bool {
     std::env::var(BROKEN).is_ok_and(|broken| broken == what)
 }
 
-/// Prints how many of something the test has survived.
+/// Prints the number of inputs, or of other things, that the test has survived.
 pub fn count(number: u64, what: &str) {
     if is_asked() {
         eprintln!("{COUNTED}{number} {what}");

@@ -1,4 +1,4 @@
-//! A Python that has a package, used as an oracle that other people wrote.
+//! A Python interpreter with a given package, used as an independent test oracle.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
