@@ -1,4 +1,4 @@
-//! The budgets to suggest if one was too short.
+//! The budgets to suggest if the specified budget was too short.
 
 /// Budgets that users typically specify, in seconds.
 const BUDGETS: [f64; 15] = [
@@ -6,7 +6,7 @@ const BUDGETS: [f64; 15] = [
     28800.0, 43200.0,
 ];
 
-/// Minimum ratio of a suggested budget to the one that was too short.
+/// Minimum ratio of a suggested budget to the budget that was too short.
 const LONGER: f64 = 1.2;
 
 /// The budget to suggest, in seconds, if at least `seconds` are needed and `budget_s` was too short. Beyond the

@@ -21,13 +21,13 @@ pub struct DiskCounts {
     pub reads: u64,
     /// Their bytes.
     pub read_bytes: u64,
-    /// Seconds from their submission to the device's queue until their completion, summed over all these reads.
+    /// Seconds from the submission of a read to the device's queue until its completion, summed over all reads.
     pub read_s: f64,
     /// Writes that the device completed.
     pub writes: u64,
     /// Their bytes.
     pub written_bytes: u64,
-    /// Seconds that these writes took, summed in the same way.
+    /// Seconds from submission to completion, summed over all writes.
     pub write_s: f64,
     /// Seconds in which at least one request was in flight; on Linux, counted in clock ticks.
     pub busy_s: f64,
@@ -37,7 +37,7 @@ pub struct DiskCounts {
     /// Reads merged into an adjacent read before they reached the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_reads: Option<u64>,
-    /// Writes merged in the same way.
+    /// Writes merged into an adjacent write before they reached the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_writes: Option<u64>,
     /// Discards that the device completed.
@@ -49,7 +49,7 @@ pub struct DiskCounts {
     /// Flushes of the device's cache; if the device is a partition, those of the whole disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
-    /// Seconds that these flushes took, summed over all of them.
+    /// Seconds that flushes took, summed over all flushes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_s: Option<f64>,
 }
@@ -95,15 +95,15 @@ impl DiskCounts {
         self.read_bytes + self.written_bytes
     }
 
-    /// The same counters over the time that these requests take at the measured rate. The span of the slices also
-    /// includes the time in which queues fill and drain and counters are read, which is half of the span if
-    /// requests are small and many.
+    /// These counters, scaled to the time that these requests take at the measured rate. The span of the slices also
+    /// includes the time in which queues fill and drain and counters are read. With many small requests, that is half
+    /// of the span.
     pub fn at_rate(&self, requests_per_s: f64) -> Self {
         let span_s = ratio(self.asked as f64, requests_per_s).filter(|span_s| span_s.is_finite());
         Self { span_s: span_s.unwrap_or(self.span_s), ..*self }
     }
 
-    /// The same counters without the requests of `others`, scaled to this span; never negative.
+    /// These counters without the requests of `others`, scaled to this span; never negative.
     pub fn without(&self, others: &Self) -> Self {
         let Some(part) = ratio(self.span_s, others.span_s) else { return *self };
         let less = |all: u64, of: u64| all.saturating_sub((of as f64 * part).round() as u64);
@@ -146,7 +146,7 @@ pub enum Uncounted {
     Cached,
     /// The device has no counters, or this user cannot read them.
     Off,
-    /// A reason of a later version, or none.
+    /// A reason from a later version, or none.
     #[serde(other)]
     Unknown,
 }
@@ -158,16 +158,16 @@ const MOST_OF_PLAIN: f64 = 1.2;
 /// Evidence that other programs used the disk while a workload was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Disturbed {
-    /// The disk transferred this many bytes per byte requested by plain storage, although plain storage adds none
-    /// itself.
+    /// The disk transferred this many bytes per byte requested by plain storage, although plain storage itself adds no
+    /// bytes.
     PlainMoved(f64),
     /// Before the run, the disk served other programs with this many bytes per requested byte.
     Before(f64),
 }
 
 impl Record {
-    /// Evidence that other programs used the disk in the trials of `workload` on `arm`, if there is any. They used
-    /// it so much that the disk counters cannot be trusted, although [`DiskCounts::without`] subtracts their
+    /// Evidence that other programs used the disk in the trials of `workload` on `arm`, if there is any. Other programs
+    /// used the disk so much that the disk counters cannot be trusted, although [`DiskCounts::without`] subtracts their
     /// activity before the run.
     pub fn disk_disturbed(&self, workload: &str, arm: &str) -> Option<Disturbed> {
         let workload_of = self.plan.workloads.iter().find(|w| w.id == workload)?;

@@ -66,7 +66,7 @@ pub enum Event {
     Note {
         /// A sentence.
         text: String,
-        /// Whether it is only recorded, and not shown during the run.
+        /// Whether the remark is only recorded, and not shown during the run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
     },
@@ -216,7 +216,7 @@ impl Event {
     /// Parses a line of a log, including one of an earlier version.
     ///
     /// # Errors
-    /// If it is not an event.
+    /// If the line is not an event.
     pub fn parse(line: &str) -> serde_json::Result<Self> {
         serde_json::from_str(line).or_else(|error| of_earlier_version(line).ok_or(error))
     }

@@ -24,11 +24,11 @@ pub struct Evidence {
     /// What the storage reveals in addition to the content; absent if that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reveals: Option<Reveals>,
-    /// Why the pattern could not be read back, in words, if all of it is lost or the system refuses to return it.
+    /// Why the pattern could not be read back, in words, if the whole pattern is lost or the system refuses to return
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// Why the check was not completed, in words. Values that are missing above are missing for
-    /// this reason, and nothing is known about them.
+    /// Why the check was not completed, in words. Values that are missing above are unknown for this reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -71,9 +71,9 @@ impl Evidence {
 pub enum ReadBack {
     /// All of it is intact.
     Whole,
-    /// Part or all of it is missing or changed.
+    /// Part or all of the pattern is missing or changed.
     Lost,
-    /// It could not be read back: the system could not be closed or reopened.
+    /// The pattern could not be read back: the system could not be closed or reopened.
     Unchecked,
 }
 
@@ -182,8 +182,8 @@ impl Entropy {
     }
 }
 
-/// What the storage reveals about an arm's files without the key. The check looks for files with known names, sizes
-/// and times; a value is absent if its check was impossible.
+/// What the storage reveals about an arm's files to someone without the key. The check looks for files with known
+/// names, sizes and times; a value is absent if its check was impossible.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reveals {

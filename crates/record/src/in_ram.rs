@@ -42,7 +42,7 @@ pub struct DerivationInRam {
     pub function: String,
     /// The kernel in use.
     pub kernel: String,
-    /// Whether only old volumes use it.
+    /// Whether only old volumes use this function.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_volumes_only: bool,
     /// Seconds with the default cost.

@@ -40,7 +40,7 @@ pub enum RecordError {
         /// The schema that the file states.
         found: String,
     },
-    /// The file contains more than a record can contain.
+    /// The file contains more than a record may contain.
     #[error(
         "{name} is refused: {what}, which is more than any run produces; use the file as cryptbench wrote \
         it", name = shown(path))]

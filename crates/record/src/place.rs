@@ -32,21 +32,21 @@ pub enum PlaceKind {
         /// The type of its file system; empty if unknown.
         filesystem: String,
     },
-    /// A kind of a later version.
+    /// A kind from a later version.
     #[serde(other)]
     Unknown,
 }
 
-/// The kind of device that a disk is, in everyday terms.
+/// The kind of a storage device, in everyday terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KindOfDevice {
     /// `hdd`, `sshd`, `sata-ssd`, `nvme`, `ssd`, `usb-stick`, `memory-card`, `emmc` or `virtual`; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The evidence for it, or why it is not known.
+    /// The evidence for the kind, or why the kind is not known.
     pub why: String,
-    /// Whether the user specified it with `--device-kind`.
+    /// Whether the user specified the kind with `--device-kind`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_owner: bool,
 }

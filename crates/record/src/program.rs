@@ -28,7 +28,7 @@ impl Arm {
     }
 }
 
-/// A cipher's short name; that of `aes-256-xts`, `AES-256` and `AES` is the same.
+/// A cipher's short name; `aes-256-xts`, `AES-256` and `AES` have the same short name.
 fn short(cipher: &str) -> String {
     const MODES: [&str; 6] = ["XTS", "CBC", "LRW", "ESSIV", "PLAIN", "BITLOCKER"];
     let names: Vec<String> = cipher

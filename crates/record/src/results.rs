@@ -13,7 +13,7 @@ pub struct Results {
     pub headline: Vec<String>,
     /// The verdict in sentences: the cost, then its reliability.
     pub sentences: Vec<String>,
-    /// Advice: which system and settings to choose, the uses that each is suited for, and known risks.
+    /// Advice: which system and settings to choose, the uses for which each system is suited, and known risks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
     /// The time that each arm adds to the requests of a sweep over block sizes.
@@ -38,9 +38,9 @@ pub struct Addition {
     pub per_byte_s: [f64; 3],
     /// Sum of squared residuals in standard errors, per degree of freedom.
     pub misfit: f64,
-    /// Largest distance of a size from the line, as a fraction of the larger of the two values.
+    /// Largest deviation of a size's time from the line, as a fraction of the larger of the two values.
     pub worst: f64,
-    /// Whether the line describes the sizes.
+    /// Whether the line fits the measured times.
     pub describes: bool,
 }
 
@@ -142,7 +142,7 @@ pub enum Verdict {
     },
     /// The interval is too wide for any of the above.
     Inconclusive {
-        /// Total number of pairs that a verdict needs, given the spread so far.
+        /// Total number of pairs that a verdict needs, given the spread observed so far.
         more_pairs: u32,
     },
     /// The bytes did not reach the device, because they came from a cache.

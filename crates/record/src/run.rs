@@ -239,7 +239,7 @@ pub struct Workload {
     /// Threads that issue requests; absent means one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Share of reads in percent of a mixed workload.
+    /// Percentage of reads in a mixed workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_percent: Option<u8>,
     /// Bytes of the used part of the scratch file, or of the new file; absent means the whole
@@ -277,7 +277,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The main figure; `None` for one of a later version.
+    /// The main figure; `None` for a figure from a later version.
     pub fn figure(&self) -> Option<Headline> {
         Headline::of(&self.headline)
     }
@@ -432,13 +432,13 @@ pub struct Target {
     /// means `directory`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The file behind an overwritten loop device.
+    /// The backing file of an overwritten loop device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backing_file: Option<String>,
     /// Signatures, such as `ext4`, that the user specified and the run overwrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erased: Vec<String>,
-    /// Whether it was only read, and nothing was written to it.
+    /// Whether the target was only read, and nothing was written to it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub only_read: bool,
     /// File system type.
@@ -475,7 +475,7 @@ pub struct Target {
     /// The second target of a run on a pair of targets, which the user declares to be encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<PairedTarget>,
-    /// Further such targets of the same run.
+    /// Further encrypted targets of the same run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_paired: Vec<PairedTarget>,
     /// The device model, if the device is emulated; absent means hardware, or a device that the machine presents as
@@ -553,7 +553,7 @@ pub struct EmulatedDevice {
     pub backing: String,
     /// Size of the device in bytes.
     pub size_bytes: u64,
-    /// Whether these bytes represented the whole device; otherwise a file at its start.
+    /// Whether these bytes represented the whole device; otherwise they represented a file at its start.
     #[serde(default, skip_serializing_if = "is_false")]
     pub whole_surface: bool,
     /// Microseconds that a read of 4 KiB took through the same layers without delays; this time is subtracted from
@@ -607,7 +607,8 @@ pub struct PairedTarget {
     /// As in [`Target::erased`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erased: Vec<String>,
-    /// Set if it is a dm-crypt device in use, and the plain target is its underlying device: both were only read.
+    /// Set if this target is a dm-crypt device in use, and the plain target is its underlying device: both were only
+    /// read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_use: Option<InUse>,
 }
@@ -644,7 +645,7 @@ pub struct Device {
     pub model: Option<String>,
     /// Bytes.
     pub size_bytes: u64,
-    /// Whether the kernel considers it a spinning disk (virtual disks often claim to be one).
+    /// Whether the kernel reports the disk as rotational (virtual disks often claim to be).
     pub rotational: bool,
     /// Logical block size in bytes.
     pub logical_block_size: u32,

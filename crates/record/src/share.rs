@@ -27,7 +27,8 @@ pub fn to_share(record: &Record) -> Record {
         .chain(record.target.also_paired.iter_mut().map(|paired| &mut paired.directory));
     places.for_each(|directory| PATH.clone_into(directory));
     record.target.backing_file = record.target.backing_file.take().map(|_| PATH.to_owned());
-    // Done on the text in which records are read and written anyway; otherwise each type would need separate code.
+    // Works on the JSON text, because records are read and written as text anyway; otherwise each type would need
+    // separate code.
     let text = serde_json::to_string(&record).expect("plain data");
     let mut value = serde_json::from_str(&text).expect("JSON");
     scrub(&mut value, &names);
@@ -35,8 +36,8 @@ pub fn to_share(record: &Record) -> Record {
 }
 
 impl Record {
-    /// The day on which the run began, such as `2026-11-27`; `None` if the record has none, because it may come
-    /// from another person.
+    /// The day on which the run began, such as `2026-11-27`; `None` if the record, which may come from another person,
+    /// has no date.
     pub fn day(&self) -> Option<&str> {
         let day = self.started.get(..10)?;
         let is_there = |(at, byte): (usize, u8)| match at {

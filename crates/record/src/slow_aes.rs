@@ -1,4 +1,4 @@
-//! Whether a run's AES does not use the CPU's AES instructions, which matters more than the cost of any system.
+//! Detects a run whose AES does not use the CPU's AES instructions; this matters more than the cost of any system.
 
 use cryptbench_catalog::{Encrypts, encrypts};
 
@@ -7,7 +7,7 @@ use crate::{Arm, ArmRole};
 /// Why AES does not use the CPU's instructions for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowAes {
-    /// The CPU has none, or only instructions that this program does not support.
+    /// The CPU has no such instructions, or only instructions that this program does not support.
     NoInstructions,
     /// The CPU has them, but `CRYPTBENCH_CPU` disables them.
     Masked,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Threads {
     /// Seconds of the span.
     pub span_s: f64,
-    /// Requests that the load issued in it.
+    /// Requests that the load issued in that span.
     pub asked: u64,
     /// The busiest of the threads that issue the load, which also run inline layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -29,8 +29,8 @@ pub enum TitleError {
     Io(#[from] io::Error),
 }
 
-/// The title of the run in `directory`, printable; `None` without one. Ignores anything that is not
-/// a regular file, and everything after the first line.
+/// The title of the run in `directory`, printable; `None` without a title. Ignores anything that is not a regular file,
+/// and everything after the first line.
 pub fn title(directory: &Path) -> Option<String> {
     let file = Directory::open(directory).and_then(|held| held.open_file(OsStr::new(TITLE)));
     let mut bytes = Vec::new();
@@ -40,7 +40,7 @@ pub fn title(directory: &Path) -> Option<String> {
     (!line.is_empty()).then(|| printable(&line).into_owned())
 }
 
-/// Gives the run in `directory` a title; an empty one removes it.
+/// Gives the run in `directory` a title; an empty title removes the existing one.
 ///
 /// # Errors
 /// [`TitleError`]; the old title then stays.

@@ -46,8 +46,8 @@ pub struct Observation {
     pub latency: Percentiles,
     /// CPU seconds of this process, user and system.
     pub cpu_process_s: f64,
-    /// CPU seconds of the whole machine less its idle baseline, counted in clock ticks. Negative if other programs
-    /// used more before the run; earlier versions then wrote 0.
+    /// CPU seconds of the whole machine less its idle baseline, counted in clock ticks. Negative if other programs used
+    /// more CPU time before the run; earlier versions then wrote 0.
     pub cpu_machine_s: f64,
     /// The device's own counters during the trial, if it has any, scaled to the measured bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ pub struct Observation {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Slices {
-    /// Microseconds since the start of the run at which each began.
+    /// Start of each slice, in microseconds since the start of the run.
     pub at_us: Vec<u64>,
     /// Measured microseconds of each.
     pub elapsed_us: Vec<u64>,
@@ -106,8 +106,8 @@ pub struct Accounting {
     /// Energy used by the CPU packages in joules, without subtracting any baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Energy that the whole machine drew from its batteries in joules, including its screen: the mean of the power
-    /// at both ends times the duration. Absent on mains power.
+    /// Energy in joules that the whole machine, including its screen, drew from its batteries: the mean of the power at
+    /// both ends times the duration. Absent on mains power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery_j: Option<f64>,
     /// Highest CPU temperature at the end, in degrees Celsius.
@@ -207,8 +207,8 @@ impl Trial {
         self.measured.ios as f64 / self.measured.elapsed_s
     }
 
-    /// When each of its slices began, in seconds since the start of the run, and its requests per second; the
-    /// trial itself if it has none.
+    /// When each of its slices began, in seconds since the start of the run, and its requests per second; the trial
+    /// itself if it has no slices.
     pub fn course(&self) -> Vec<(f64, f64)> {
         match &self.measured.slices {
             None => vec![(self.at_s, self.iops())],

@@ -25,9 +25,9 @@ pub struct Why {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MemoryCost {
-    /// CPU seconds per MiB that is read into memory that was free.
+    /// CPU seconds per MiB read into memory that was free.
     pub free_s_per_mib: f64,
-    /// The same for memory that the page cache has just released.
+    /// CPU seconds per MiB read into memory that the page cache has just released.
     pub reused_s_per_mib: f64,
 }
 

@@ -12,7 +12,7 @@ macro_rules! names {
         #[serde(from = "String", into = "String")]
         pub enum $kind {
             $($(#[$of])* $name,)*
-            /// A kind of a later version.
+            /// A kind from a later version.
             Unknown(String),
         }
 
