@@ -25,7 +25,7 @@ pub struct DiskRates {
 }
 
 /// The rates of the device that holds `directory`, from the newest record below `runs`, measured without the page
-/// cache. `None` if there is none, or if it cannot be read.
+/// cache. `None` if there is no such record, or if it cannot be read.
 pub fn disk_rates(directory: &Path, runs: &Path) -> Option<DiskRates> {
     rates_of(&Ground::of_directory(directory).ok()?.below?.device?, runs)
 }

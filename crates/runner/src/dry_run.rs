@@ -64,7 +64,7 @@ pub fn dry_run(request: &Request, runs: Option<&Path>) -> Result<DryRun, RunErro
     dry_run_on(request, &look(request), runs)
 }
 
-/// The same with these facts.
+/// Plans a run of `request` with these facts.
 ///
 /// # Errors
 /// As [`dry_run`].
@@ -146,7 +146,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
     }
 }
 
-/// The same for an emulated device, whose model determines its speed.
+/// The forecast for an emulated device, whose model determines its speed.
 fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> DryRun {
     let EmulatedStorage { emulate, size, range, .. } = storage;
     let model = &emulate.model;

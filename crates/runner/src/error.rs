@@ -32,7 +32,7 @@ pub enum RunError {
     /// The storage failed under load.
     #[error(transparent)]
     Load(#[from] cryptbench_load::LoadError),
-    /// An operation on the storage failed that is not a request of the load.
+    /// An operation on the storage, other than a request of the load, failed.
     #[error("cannot {act}")]
     Storage {
         /// The operation, as a verb.
@@ -62,7 +62,7 @@ pub enum RunError {
         arm: String,
         /// Number of positions at which plaintext was found.
         places: u64,
-        /// The file with the first of them, by its name in the arm's storage.
+        /// The file that contains the first of these positions, by its name in the arm's storage.
         file: String,
         /// The byte offset in that file.
         offset: u64,
@@ -77,7 +77,7 @@ pub enum RunError {
         arm: String,
         /// Number of positions at which plaintext was found.
         places: u64,
-        /// The file with the first of them, named as in the arm's storage.
+        /// The file that contains the first of these positions, by its name in the arm's storage.
         file: String,
         /// The byte offset in that file.
         offset: u64,

@@ -34,7 +34,8 @@ impl<'a> Recorder<'a> {
             target: Box::new(target.clone()),
         });
         let earlier = plan.earlier.as_deref();
-        // Checked before anything is written to the log of the earlier run, because that would make it a resumed run.
+        // Checked before anything is written to the log of the earlier run, because writing to that log would make the
+        // earlier run a resumed run.
         if let Some(earlier) = earlier {
             resumed::check(earlier, &recorded, &target, program_version)?;
         }

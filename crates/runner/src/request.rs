@@ -33,7 +33,7 @@ pub struct TargetRequest {
     pub consent: Consent,
     /// Only read `path`, which must then be a block device, and write nothing anywhere.
     pub only_read: bool,
-    /// Targets that the user encrypted, to be compared with `path`; which is then the plain target.
+    /// Targets that the user encrypted, to be compared with `path`, which is then the plain target.
     pub pair: Vec<PairRequest>,
     /// An emulated device that is served and measured instead of `path`.
     pub emulate: Option<EmulateRequest>,
@@ -41,8 +41,8 @@ pub struct TargetRequest {
     pub size: Option<u64>,
     /// The kind of device that holds the target, if the user specifies it.
     pub device_kind: Option<DeviceKind>,
-    /// Whether requests go through the page cache; `None` leaves it to the profile. If direct I/O
-    /// does not work, they always do.
+    /// Whether requests go through the page cache; `None` leaves it to the profile. If direct I/O does not work,
+    /// requests always go through the page cache.
     pub buffered: Option<bool>,
 }
 
@@ -55,7 +55,7 @@ pub struct PairRequest {
     pub name: Option<String>,
     /// Set if the two are a device in use and its underlying device; both are only read.
     pub in_use: Option<InUse>,
-    /// Identifier of its arm in records; `None` if there is no other such target.
+    /// Identifier of its arm in records; `None` if there is no other encrypted target.
     pub id: Option<String>,
 }
 

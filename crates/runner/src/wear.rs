@@ -11,7 +11,7 @@ const RATED: f64 = 600.0;
 /// The assumed size of a drive whose size is unknown, in bytes.
 const USUAL: u64 = 1_000_000_000_000;
 
-/// Number of written bytes from which on a note is always given.
+/// Minimum number of written bytes for which a note is always given.
 const MUCH: u64 = 200_000_000_000;
 
 /// States how much these runs write to one disk, if it is a large amount: more than a tenth of the disk, or 200 GB.

@@ -24,7 +24,7 @@ pub(crate) const RANGE: u64 = 512 << 20;
 /// Each system gets at least this much time for its set-up, unless less time is left.
 pub(crate) const SET_UP_EACH: Duration = Duration::from_secs(15);
 
-/// The systems that a run chose, and those that it did not.
+/// The systems that a run chose, and the systems that it did not choose.
 #[derive(Clone, Debug)]
 pub(crate) struct Choices {
     /// The systems that it measures.

@@ -80,7 +80,8 @@ fn selections(name: &str, plan: &record::Plan) -> Vec<Selection> {
     let transports = settings.settings.remove(TRANSPORT).unwrap_or_default();
     let all = Selection { settings: settings.settings.clone(), ..ciphers.clone() };
     let mut found = vec![plain, settings.clone(), ciphers, all.clone()];
-    // Whether a transport was requested or follows from the machine is only told by the identifier, which decides.
+    // Only the identifier tells whether a transport was requested or follows from the machine, so the identifier
+    // decides.
     for way in transports {
         for mut by in [settings.clone(), all.clone()] {
             by.settings.insert(TRANSPORT.to_owned(), vec![way.clone()]);

@@ -74,7 +74,7 @@ const OVERHEAD: f64 = 0.20;
 pub(crate) const SET_UP_PLANNED: f64 = 0.25;
 pub(crate) const FIRST_PLANNED: f64 = 0.6;
 
-/// Shares of the budget within which the second system must be set up, and within which the first one must.
+/// Shares of the budget within which the second system and the first system must be set up.
 pub(super) const SECOND_WITHIN: f64 = 0.3;
 pub(super) const FIRST_WITHIN: f64 = 0.7;
 
@@ -183,7 +183,7 @@ fn usual_ramp(trial_s: f64) -> f64 {
     RAMP_S.min(trial_s / 4.0)
 }
 
-/// Adapts the trials to the budget that set-up has left.
+/// Adapts the trials to the budget that is left after set-up.
 #[derive(Debug, Default)]
 pub(crate) struct Fitted {
     /// Length and ramp of a trial in seconds, if they are shorter than planned.

@@ -15,7 +15,7 @@ use crate::RunError;
 /// The cipher of all volumes; only the time before its use is measured.
 const CIPHER: &str = "aes-256-xts";
 
-/// Length in bytes of LUKS's volume key, and of the header key that VeraCrypt and TrueCrypt derive. That key is
+/// Length in bytes of LUKS's volume key, and of the header key that VeraCrypt and TrueCrypt derive. The header key is
 /// long enough for the longest cascade, because the cipher is known only once the header has been decrypted.
 pub(crate) const LUKS_KEY: usize = 64;
 pub(crate) const TCRYPT_KEY: usize = 192;
@@ -94,7 +94,7 @@ pub struct UnlockSelection {
     pub formats: Vec<String>,
     /// PRFs by name, or `argon2id`.
     pub prfs: Vec<String>,
-    /// PIMs; 0 means the default cost, the only one for formats without a PIM.
+    /// PIMs; 0 means the default cost, the only cost of formats without a PIM.
     pub pims: Vec<u32>,
 }
 
@@ -201,22 +201,22 @@ impl UnlockArm {
         Self { id, label, role: ArmRole::Encrypted, kind }
     }
 
-    /// The cost of its volume's key, if the format defines it. The cost of LUKS is chosen when the
-    /// volume is created.
+    /// The cost of its volume's key, if the format defines it. The cost of a LUKS key is chosen when the volume is
+    /// created.
     pub(crate) fn ruled_derivation(&self) -> Result<Option<Derivation>, RunError> {
         let UnlockKind::Volume { format, function, pim } = self.kind else { return Ok(None) };
         let ruled = format.kind().map(|kind| pim::derivation(kind, function, pim));
         Ok(ruled.transpose()?)
     }
 
-    /// The arm in the form of the record, as far as it is known before its volume is created. The
-    /// cost of LUKS is chosen then; `Unlocker::record_arms` includes it.
+    /// The arm in the form of the record, as far as it is known before its volume is created. The cost of a LUKS key is
+    /// chosen when the volume is created; `Unlocker::record_arms` includes it.
     pub(crate) fn record(&self, tiers: Tiers) -> Result<Arm, RunError> {
         let effort = Effort::new(tiers.derivations, 1);
         self.record_with(self.ruled_derivation()?, tiers.ciphers, effort)
     }
 
-    /// The same with the cost of the volume's key.
+    /// The arm in the form of the record, with the cost of the volume's key.
     pub(crate) fn record_with(
         &self,
         derivation: Option<Derivation>,

@@ -88,7 +88,7 @@ pub(crate) struct Identity {
 pub(crate) struct Holes {
     /// Bytes of the file in holes.
     pub(crate) bytes: u64,
-    /// Free bytes of its file system; `None` if that does not count them.
+    /// Free bytes of its file system; `None` if the file system does not count them.
     pub(crate) free: Option<u64>,
 }
 
@@ -264,7 +264,7 @@ pub(crate) fn number(file: &File, kind: Kind) -> io::Result<Number> {
     }
 }
 
-/// The same for the destination of `path`; `None` if that cannot be overwritten.
+/// Distinguishes the destination of `path` from other storage; `None` if the destination cannot be overwritten.
 pub(crate) fn numbered(path: &Path) -> Option<Number> {
     let found = fs::metadata(path).ok()?;
     match kind(&found).ok()? {

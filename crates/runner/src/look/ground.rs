@@ -29,7 +29,7 @@ pub(crate) struct Ground {
     pub(crate) identity: Option<Number>,
     /// Free bytes.
     pub(crate) free: u64,
-    /// Its kind, other than a file system on a disk.
+    /// The kind of the storage, if it is not a file system on a disk.
     pub(crate) kinds: Vec<PlaceKind>,
     /// Total bytes; 0 if the file system does not count them.
     pub(crate) size: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Ground {
     pub(crate) self_encrypting: Option<String>,
     /// Why the requests that reach the disk are unknown, if they are.
     pub(crate) uncounted: Option<Uncounted>,
-    /// Whether the file system encrypts by its own policy.
+    /// Whether the directory has an encryption policy, such as fscrypt's (`STATX_ATTR_ENCRYPTED`).
     pub(crate) is_encrypted: bool,
     /// Its existing encryption, if any. A model served by this run is never encrypted.
     pub(crate) encrypted_by: Option<EncryptedBy>,

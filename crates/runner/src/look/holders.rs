@@ -68,7 +68,7 @@ pub(super) fn uses(tree: &Tree, number: u64) -> Result<Vec<Holder>, Refusal> {
         Refusal::Unknown { what: format!("/sys has no device {device}") }
     })?;
     let mut all = uses_from(tree, &node)?;
-    // The file of a loop device does not show that it is used, and may have other users.
+    // The backing file of a loop device does not show that the device uses it, and may have other users.
     for node in tree.directly(&node) {
         if let Some(file) = node.backing_file() {
             let mut below = uses_below(tree, &file)?;

@@ -59,7 +59,7 @@ fn is_in_memory(overlay: &Mount) -> bool {
     mount.is_some_and(|mount| of_file_system(&mount.file_system, "").contains(&PlaceKind::Memory))
 }
 
-/// Properties from the type and the options of a mount.
+/// Properties derived from the type and the options of a mount.
 fn of_file_system(file_system: &str, options: &str) -> Vec<PlaceKind> {
     let mut kinds = Vec::new();
     kinds.extend(

@@ -71,8 +71,8 @@ pub(crate) struct Drawn {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Processor {
-    /// The highest tiers of ciphers and of key derivations. If the environment variable does not contain a tier,
-    /// its value.
+    /// The highest tiers of ciphers and of key derivations. If the environment variable does not contain a tier, the
+    /// value of the variable.
     pub(crate) tiers: Asked<(String, String)>,
     pub(crate) features: Vec<String>,
 }
@@ -93,7 +93,7 @@ pub fn look(request: &Request) -> Facts {
     look_with(request, Abilities::look_for(selection))
 }
 
-/// The same if the systems have already been queried.
+/// Queries everything that a run of `request` depends on, except the systems, which have already been queried.
 pub fn look_with(request: &Request, abilities: Abilities) -> Facts {
     let target = &request.target;
     let (plain, encrypted) = places(target);

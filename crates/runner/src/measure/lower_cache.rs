@@ -17,8 +17,8 @@ pub(super) fn drop_below(arm: &PreparedArm) {
     arm.cached_above.iter().chain(&arm.stored).for_each(|path| forget(path));
 }
 
-/// Writes back the data of a stacked system in the page cache or its own: FUSE does not forward every flush, and ZFS
-/// flushes to its log.
+/// Writes back a stacked system's data from the page cache or from the system's own cache: FUSE does not forward every
+/// flush, and ZFS flushes to its log.
 pub(super) fn settle_below(arm: &PreparedArm) {
     let _ = arm.write_back();
     for path in arm.cached_above.iter().chain(&arm.stored) {
@@ -41,8 +41,8 @@ const FEW: usize = 64;
 
 /// Writes all files at or below `path` back to the device.
 ///
-/// Flushes the files individually if there are few, because a flush of the whole file system also waits for the
-/// data of other programs. If there are many, opens only as many as needed to find that out.
+/// Flushes the files individually if there are few, because a flush of the whole file system also waits for the data of
+/// other programs. If there are many, opens only as many as needed to determine this.
 pub(crate) fn write_back(path: &Path) -> io::Result<()> {
     match few_files(path) {
         Some(files) => files.iter().try_for_each(files::write_back),

@@ -35,7 +35,7 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Measured<'a> {
     /// Number of the latest job; the verify headers of its data contain it.
     generation: u64,
-    /// The sets of small files of each arm, as far as they were needed. They are in file systems of the arms.
+    /// The sets of small files of each arm, as far as they were needed. They are stored in the arms' file systems.
     pub(crate) files: BTreeMap<usize, FileSet>,
     pub(crate) prepared: Prepared<'a>,
 }

@@ -42,8 +42,8 @@ impl Measured<'_> {
             settle_below(prepared);
         }
         if work.cache == Cache::Cold {
-            // A mounted system may put requests into a page cache although they bypass the upper one. Cached data
-            // that belongs to a device's other users is kept.
+            // A mounted system may put the data of requests into a lower page cache, although the requests bypass the
+            // upper page cache. Cached data that belongs to a device's other users is kept.
             if fresh.is_none() && !is_only_read {
                 drop_cache(&io_target);
             }

@@ -16,7 +16,7 @@ use crate::decide::limits::stopping_rule;
 /// Maximum number of attempts at a trial, if this process is suspended during it.
 const MOST_ATTEMPTS: u32 = 3;
 
-/// Stands for a duration that cannot be determined, because the work does not fit at all.
+/// Represents a duration that cannot be determined, because the work does not fit at all.
 const ENDLESS_S: f64 = 1e9;
 
 /// Share of the measuring time that a block may use. A block that takes longer than expected is completed if it
@@ -55,7 +55,7 @@ pub trait Bench {
     }
     /// Whether the run has been asked to stop.
     fn interrupted(&self) -> bool;
-    /// Whether a trial was interrupted because the time was up, and not by a request.
+    /// Whether a trial was interrupted because the time was up, and not because the user asked the run to stop.
     fn out_of_time(&self) -> bool {
         false
     }
@@ -122,8 +122,8 @@ struct Driver<'a> {
     of_block: Vec<Trial>,
     /// Number of complete blocks per workload.
     blocks: Vec<u32>,
-    /// ln(rate / rate of plain) per workload and per arm after plain, with an entry for each block
-    /// in which both completed requests.
+    /// ln(rate / rate of plain) per workload and per arm after plain, with an entry for each block in which both arms
+    /// completed requests.
     ratios: Vec<Vec<Vec<f64>>>,
     ended: Vec<Option<StopReason>>,
     /// Workloads for which there was no time for a block.
@@ -203,8 +203,8 @@ impl Driver<'_> {
     /// Runs one block of each workload that is still open; returns whether any remains open.
     fn round(&mut self, round: u32) -> Result<bool, Halt> {
         let mut open = false;
-        // The workload furthest from its precision does not run more often than the others: one
-        // block each per round spreads all of them over the whole run.
+        // The workload furthest from its precision does not run more often than the others: one block of each workload
+        // per round spreads all workloads over the whole run.
         for workload in 0..self.plan.workloads.len() {
             if self.ended[workload].is_some() {
                 continue;
@@ -239,7 +239,7 @@ impl Driver<'_> {
         self.bench.elapsed().saturating_add(self.cost(workload)) <= self.limit()
     }
 
-    /// Duration of a block of a workload, as far as that is known.
+    /// Duration of a block of a workload, as far as known.
     fn cost(&self, workload: usize) -> Duration {
         match self.longest_block[workload] {
             Duration::ZERO => self.bench.expected(workload).saturating_mul(self.included(workload)),
@@ -491,7 +491,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Reports why each workload ended; for those without their own reason, it is `last`.
+    /// Reports why each workload ended; the reason for all others is `last`.
     fn tell_stops(&mut self, last: StopReason) {
         let needs_s = |w: usize| {
             let needs_s = self.needs(w, true).as_secs_f64();

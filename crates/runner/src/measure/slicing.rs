@@ -11,7 +11,8 @@ use crate::decide::limits::LEAST_SLICES;
 /// Minimum length of a slice, in queues of requests: the first queue is not counted, and the last one drains.
 const LEAST_QUEUES: f64 = 4.0;
 
-/// Number of queues in a slice unless that takes longer than [`LONGEST_FOR_QUEUES_S`]: of eight, six are counted.
+/// Number of queues in a slice unless that takes longer than [`LONGEST_FOR_QUEUES_S`]: of eight queues, six are
+/// counted.
 const ENOUGH_QUEUES: f64 = 8.0;
 
 /// Seconds above which a slice is not extended for [`ENOUGH_QUEUES`].

@@ -23,8 +23,8 @@ const BLOCK: usize = 4096;
 pub struct UnlockTime {
     /// From the passphrase to the first block read, or to the refusal.
     pub total: Duration,
-    /// The part of it that is spent on key derivations: all that were tried, on any number of threads. For LUKS it
-    /// includes the PBKDF2 derivation that verifies the volume key.
+    /// The part of that time spent on key derivations: all derivations that were tried, on any number of threads. For
+    /// LUKS it includes the PBKDF2 derivation that verifies the volume key.
     pub derivation: Duration,
     /// The remaining time: opening the file, reading headers, trying ciphers, merging LUKS's key
     /// material, reading the block.

@@ -139,7 +139,7 @@ impl ActiveRange {
         }
     }
 
-    /// Truncates it, for devices too slow to fill it.
+    /// Truncates the range, for devices that are too slow to fill it.
     pub(crate) fn shrink(&mut self, len: u64) -> Result<(), SystemError> {
         match self {
             Self::Made(scratch) => scratch.shrink(len),

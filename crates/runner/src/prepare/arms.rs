@@ -113,8 +113,8 @@ impl<'a> Claimed<'a> {
         floor.map(|()| choices.recorded())
     }
 
-    /// Time limit for setting up the arms of a system. The `first` system may use more than its share, so that
-    /// at least one is measured.
+    /// Time limit for setting up the arms of a system. The `first` system may use more than its share, so that at least
+    /// one system is measured.
     fn time_for(&self, arms: &[ArmSpec], is_first: bool) -> Result<Duration, record::LeftOut> {
         let plan = self.plan;
         let len = self.plain.io_target().extent.len;
@@ -202,7 +202,7 @@ impl<'a> Claimed<'a> {
                 Err(halt) => {
                     up.left_over.extend(take_down(made));
                     if is_another_up && self.time.is_over() {
-                        // The other system is measured without this one.
+                        // The other system is measured without this system.
                         self.end_within(MEASURED_WITHIN);
                     }
                     self.go_on()?;

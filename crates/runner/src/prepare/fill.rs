@@ -19,8 +19,8 @@ use crate::{Halt, RunError};
 /// Bytes per request of preconditioning (SNIA PTS, workload-independent preconditioning).
 const PRECONDITION_BLOCK: u64 = 128 << 10;
 
-/// Bytes that are written before the disk's speed is checked: few at first, because a slow disk can need seconds
-/// for them.
+/// Bytes that are written before the disk's speed is checked: few bytes at first, because a slow disk can need seconds
+/// even for these.
 const FIRST_STEP: u64 = 4 << 20;
 const LONGEST_STEP: u64 = 64 << 20;
 
@@ -119,7 +119,7 @@ impl Claimed<'_> {
     fn fitting(&mut self, planned: u64) -> Result<u64, Halt> {
         let plan = self.plan;
         if let Some(earlier) = plan.earlier.as_deref() {
-            // Its trials continue on the same range.
+            // The trials of a resumed run continue on the same range.
             return Ok(earlier.target.scratch.size_bytes.min(planned));
         }
         let least = least_for_any(&plan.workloads).max(self.plain_range().least()).min(planned);

@@ -38,7 +38,7 @@ use crate::{Halt, RunError, resumed};
 
 /// An arm that has been set up.
 pub(crate) struct Arm {
-    /// As reported by its system once it is set up.
+    /// The arm as reported by its system after set-up.
     pub(crate) spec: ArmSpec,
     pub(crate) prepared: PreparedArm,
 }

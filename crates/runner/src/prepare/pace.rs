@@ -70,7 +70,7 @@ impl Claimed<'_> {
         }
     }
 
-    /// Seconds per small request. The first ones may wait for earlier writes.
+    /// Seconds per small request. The first requests may wait for earlier writes.
     fn request_s(&mut self, operation: Operation, flush: Flush) -> Result<f64, Halt> {
         self.look(operation, SMALL, flush)?;
         let (elapsed_s, ios) = self.look(operation, SMALL, flush)?;

@@ -20,7 +20,7 @@ use crate::refusal::Refusal;
 
 /// The partitions of a disk. Its fields are released from the first to the last.
 pub(super) struct Partitioned {
-    /// Those for arms, each claimed until its arm is set up.
+    /// The partitions for arms, each claimed until its arm is set up.
     for_arms: Vec<(PathBuf, File)>,
     partitions: Partitions,
     /// The disk, locked to keep udev and other runs away.
@@ -59,7 +59,7 @@ pub(super) fn claim(
     let (whole, _) = open(alone, path, true).map_err(refuse)?;
     check_again(existing, &whole).map_err(refuse)?;
     let partitions = Partitions::create(path, &whole, lens, journal)?;
-    // While a disk is claimed, none of its partitions can be.
+    // While a disk is claimed, none of its partitions can be claimed.
     drop(whole);
     let mut claimed = Vec::new();
     for path in partitions.paths() {

@@ -26,7 +26,7 @@ pub(super) fn seclude(
     what: &str,
     journal: &Journal,
 ) -> Result<Option<PrivateDirectory>, RunError> {
-    // Examined again, because it may have changed in the meantime.
+    // The directory is examined again, because it may have changed in the meantime.
     let mut target = target.clone();
     if target.is_directory() {
         target.ground.others = Others::of(&target.path, &target.ground.filesystem);

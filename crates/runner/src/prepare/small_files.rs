@@ -10,22 +10,23 @@ use super::Claimed;
 use crate::Halt;
 use crate::recorder::Recorder;
 
-/// Minimum number of files in a trial, which is that of one folder. With fewer files, the other costs of a trial
+/// Minimum number of files in a trial: the number of files in one folder. With fewer files, the other costs of a trial
 /// would hide the cost per file. If even these take too long, workloads are left out instead.
 const LEAST: u32 = 100;
 
-/// Number of files in the first look, and in the second look, which depends on how many seconds the first one took.
+/// Number of files in the first look, and in the second look, which depends on how many seconds the first look took.
 const FEW: u32 = 16;
 const MORE: [(f64, u32); 2] = [(0.6, 256), (2.0, 64)];
 
-/// A look at plain storage that takes longer than this, in seconds, is not repeated on each choice.
+/// Maximum duration, in seconds, of a look at plain storage that is repeated on each choice.
 const QUICK_S: f64 = 1.2;
 
-/// How many times as long as plain files encrypted files are expected to take, until they have been measured.
+/// Expected ratio of the time for encrypted files to the time for plain files, until encrypted files have been
+/// measured.
 const ENCRYPTED: f64 = 2.0;
 
-/// Share of the time left for trials that is planned for their expected duration. The rest is a reserve, because
-/// some take longer.
+/// Share of the time left for trials that is planned for their expected duration. The rest is a reserve, because some
+/// trials take longer.
 const FILLED: f64 = 0.8;
 
 /// Share of that time that may be used for work on other files. Work that would exceed it is left out.
@@ -147,8 +148,8 @@ impl Claimed<'_> {
         Ok(())
     }
 
-    /// The same for the arms that are set up, if the look takes little time. Enters the numbers of files into
-    /// `recorded`, and reports which sets became smaller.
+    /// Measures a few small files on the arms that are set up, if the look takes little time. Enters the numbers of
+    /// files into `recorded`, and reports which sets became smaller.
     pub(super) fn look_at_files_of(
         &mut self,
         directories: &[&Path],

@@ -22,8 +22,8 @@ use crate::decide::{Plan, makes_names};
 pub(crate) struct PreparedTarget {
     /// The directory for the data of systems.
     pub(crate) inside: PathBuf,
-    /// The directory for new files. If the target is not a directory, it is elsewhere and stays
-    /// empty.
+    /// The directory for new files. If the target is not a directory, the directory for new files is elsewhere and
+    /// stays empty.
     pub(crate) work: WorkDirectory,
     /// The range for requests; `None` if the work is opening volumes.
     pub(crate) range: Option<ActiveRange>,
@@ -95,7 +95,7 @@ impl PreparedTarget {
         let work = work_directory(&target, &inside, &plan.run_id, &name, journal)?;
         let is_cached_below = caches_below(&target);
         let (stored, daemons) = match is_paired {
-            // It can be found only after something has been written.
+            // The cache can be found only after something has been written.
             true if target.only_read.is_none() => (None, serving(&target)),
             _ => (target.kept_in().filter(|_| is_cached_below), Vec::new()),
         };

@@ -113,7 +113,7 @@ impl Unlocker {
         self.prepared.iter().map(|p| p.arm.record_with(p.derivation, cipher, effort)).collect()
     }
 
-    /// Whether volumes are opened with direct I/O; otherwise the page cache is dropped before each.
+    /// Whether volumes are opened with direct I/O; otherwise the page cache is dropped before each opening.
     pub fn mode(&self) -> IoMode {
         self.mode
     }

@@ -45,8 +45,8 @@ const FEWEST_READS: u64 = 4;
 const READ_AGAIN: u64 = 8;
 const INTO_CACHE_S: f64 = 0.1;
 
-/// Slow reads show in this quantile, because memory that the host backs is allocated before memory that the host
-/// has reclaimed.
+/// The quantile that shows slow reads: memory that the host backs is allocated before memory that the host has
+/// reclaimed.
 const DEAR: f64 = 0.75;
 
 /// Pattern, bytes and queue depth of a point.

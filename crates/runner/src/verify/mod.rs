@@ -125,8 +125,8 @@ pub(crate) fn usual_s(prepared: &Prepared<'_>) -> f64 {
 /// storage of about `each` bytes.
 pub(crate) fn traffic(arms: u64, own: u64, each: u64) -> (u64, u64) {
     let written = arms * (write::REGION + known_plaintext::BYTES);
-    // The written data is read back. For arms with separate storage, all of that is then searched; for the others, only
-    // the written data.
+    // The written data is read back. For arms with separate storage, all of that storage is then searched; for the
+    // other arms, only the written data.
     (written, 2 * written + own * each.min(scan::MOST))
 }
 
@@ -137,8 +137,8 @@ pub(crate) struct Proof {
     pub(crate) evidence: Vec<Evidence>,
     /// All violations, one sentence each.
     pub(crate) notes: Vec<String>,
-    /// The worst violation: a system that should encrypt and does not, otherwise one that lost
-    /// data, otherwise the first that could not be inspected.
+    /// The worst violation: a system that should encrypt and does not, otherwise a system that lost data, otherwise the
+    /// first system that could not be inspected.
     pub(crate) error: Option<RunError>,
     /// Whether it was stopped before everything was inspected.
     pub(crate) was_cut: bool,

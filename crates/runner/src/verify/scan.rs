@@ -134,7 +134,7 @@ struct Meter {
     seen: u64,
     sum: f64,
     found: Entropy,
-    /// Number of blocks below the threshold that must not be.
+    /// Number of blocks that are below the threshold although they must be random.
     weak: u64,
     /// `n log2 n` for every possible count of a byte in a block.
     terms: Vec<f64>,

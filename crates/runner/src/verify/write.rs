@@ -80,7 +80,7 @@ pub(super) fn files(
         made.sync_all()?;
         // After the flush, because some file systems treat a later write-back as another change.
         let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(CHANGED);
-        // Both together, because libfuse 2 ignores one of them without the other.
+        // Both times together, because libfuse 2 ignores a time that is set without the other.
         made.set_times(FileTimes::new().set_accessed(changed).set_modified(changed))?;
         made.sync_all()?;
     }

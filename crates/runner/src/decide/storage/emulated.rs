@@ -26,7 +26,7 @@ pub(crate) struct EmulatedStorage {
     pub(crate) size: u64,
     /// Whether it gets a file system; this requires root.
     pub(crate) has_file_system: bool,
-    /// The part of the device that requests access.
+    /// The region of the device that is accessed by requests.
     pub(crate) range: Range,
 }
 
@@ -96,7 +96,7 @@ impl EmulatedStorage {
         Ok(Self { emulate: emulate.clone(), size, has_file_system, range })
     }
 
-    /// The storage of its bytes, in words.
+    /// The storage for the device's data, in words.
     pub(crate) fn backing_in_words(&self) -> String {
         match &self.emulate.backing {
             None => "memory".to_owned(),

@@ -1,4 +1,5 @@
-//! The storage of a run: admits the target, or refuses it if it must not be used, and chooses the part for requests.
+//! The storage of a run: admits the target, or refuses it if it must not be used, and chooses the region that requests
+//! can access.
 
 pub(crate) mod emulated;
 mod existing;
@@ -28,7 +29,7 @@ const GIB: u64 = 1 << 30;
 pub(crate) enum Storage {
     /// Existing storage.
     Present(Box<Present>),
-    /// An emulated device; the run serves it first.
+    /// An emulated device, which the run must serve first.
     Emulated(Box<EmulatedStorage>),
 }
 
@@ -85,7 +86,7 @@ impl Storage {
         matches!(self, Self::Present(present) if present.targets.are_only_read())
     }
 
-    /// Size in bytes of everything that requests access.
+    /// Size in bytes of all regions that are accessed by requests.
     pub(super) fn whole(&self) -> u64 {
         match self {
             Self::Present(present) => present.range.as_ref().map_or(0, |range| range.size),

@@ -34,7 +34,7 @@ pub fn only_reads(mut profile: Profile, option: &str) -> Result<Profile, RunErro
     Ok(profile)
 }
 
-/// Whether it only reads existing data.
+/// Whether the work only reads existing data.
 pub(crate) fn reads(work: &Work) -> bool {
     let reads = |work: &BlockWork| {
         !work.direction.writes() && !work.stdio && matches!(work.file, FileUse::Scratch(_))
@@ -84,7 +84,7 @@ pub(super) fn check_reads(arms: &Arms, workloads: &[WorkloadSpec]) -> Result<(),
     };
     let reads_there = |arm: &ArmSpec| match arm.system {
         name if [PLAIN.name, PAIRED.name].contains(&name) => true,
-        // These run in this process, on the existing bytes.
+        // Inline systems run in this process, on the existing bytes.
         name => find(name).is_ok_and(|s| !s.makes_a_disk() && s.attachment() == Attachment::Inline),
     };
     if let Some(arm) = arms.iter().find(|arm| !reads_there(arm)) {

@@ -65,7 +65,7 @@ fn shares(plain: &Target, encrypted: &Target) -> bool {
     !files && (by_two || a.stack.contains(&b.name) || b.stack.contains(&a.name))
 }
 
-/// Whether the new files of both use space of the same file system.
+/// Whether the new files of both use space in the same file system.
 pub(super) fn share_room(plain: &Target, encrypted: &Target) -> bool {
     plain.existing.is_none()
         && (plain.ground.number == encrypted.ground.number

@@ -8,10 +8,11 @@ use cryptbench_text::human;
 use super::{MIB, Target};
 use crate::RunError;
 
-/// Minimum size of plain storage's partition that is chosen without being requested.
+/// Minimum default size of plain storage's partition.
 const SMALLEST: u64 = 16 * MIB;
 
-/// Whether `arm` is set up on a partition, for requests over `len` bytes: the bytes of that.
+/// The size in bytes of the partition on which `arm` is set up, for requests over `len` bytes; `None` if it is not set
+/// up on one.
 fn of_arm(arm: &ArmSpec, len: u64) -> Option<u64> {
     system::find(arm.system).ok()?.partition(arm, len)
 }
@@ -21,7 +22,7 @@ pub(crate) fn is_on_one(arm: &ArmSpec) -> bool {
     of_arm(arm, MIB).is_some()
 }
 
-/// Bytes of each partition if plain storage has `len`; none if no arm is set up on one.
+/// Bytes of each partition if plain storage has `len`; none if no arm is set up on a partition.
 pub(super) fn lens(arms: &[ArmSpec], len: u64) -> Vec<u64> {
     let mut all: Vec<u64> = arms.iter().filter_map(|arm| of_arm(arm, len)).collect();
     if !all.is_empty() {
@@ -30,11 +31,11 @@ pub(super) fn lens(arms: &[ArmSpec], len: u64) -> Vec<u64> {
     all
 }
 
-/// The size of plain storage's partition, at most `size` bytes for `reason`, so that all fit on `target`. If the size
-/// was `asked` for, it is not changed.
+/// The size of plain storage's partition, at most `size` bytes for `reason`, so that all partitions fit on `target`. If
+/// the size was `asked` for, it is not changed.
 ///
 /// # Errors
-/// [`RunError::Target`] if they do not fit, or if the disk has partitions.
+/// [`RunError::Target`] if the partitions do not fit, or if the disk has partitions.
 pub(super) fn fit(
     target: &Target,
     arms: &[ArmSpec],

@@ -19,7 +19,7 @@ use crate::look::existing::Kind;
 use crate::look::{Facts, InUse, Number, Place, There};
 use crate::request::{Consent, TargetRequest};
 
-/// Size of the scratch file for workloads that do not use it: it only tests which kind of I/O works.
+/// Size of the scratch file for workloads that do not use it: the file is used only to test which kind of I/O works.
 const UNUSED: u64 = 16 * MIB;
 
 /// The targets of a run.
@@ -34,7 +34,7 @@ pub(crate) struct Targets {
     pub(crate) partitions: Vec<u64>,
 }
 
-/// The part of each target that requests access.
+/// The region of each target that is accessed by requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     /// Size in bytes.
@@ -43,7 +43,7 @@ pub(crate) struct Range {
     pub(crate) reason: String,
 }
 
-/// Existing storage, and the part of it that requests access.
+/// Existing storage, and the region of it that is accessed by requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Present {
     pub(crate) targets: Targets,
@@ -136,7 +136,7 @@ impl Targets {
         std::iter::once(&self.plain).chain(&self.encrypted)
     }
 
-    /// Checks that the consent matches the storage; if it does not, it was given for something else.
+    /// Checks that the consent matches the storage; if not, the consent was given for other storage.
     fn check_consent(
         &self,
         consent: &Consent,
@@ -280,7 +280,7 @@ impl Targets {
         if !self.plain.is_directory() && arms.iter().any(partitions::is_on_one) {
             let fitting = (size, reason);
             (size, reason) = partitions::fit(&self.plain, arms, fitting, least, asked.is_some())?;
-            // Only what the table overwrites is sure to be gone if the run ends early.
+            // If the run ends early, only the data that the partition table overwrites is certain to be lost.
             part = Partitions::before();
         }
         for target in self.each() {
@@ -308,7 +308,7 @@ impl Targets {
         })
     }
 
-    /// Number of targets that use the space of the file system of `target`, including itself.
+    /// Number of targets, including `target`, that use space in its file system.
     fn sharing(&self, target: &Target) -> u64 {
         let others = self.each().filter(|other| !std::ptr::eq(*other, target));
         1 + others.filter(|other| pair::share_room(target, other)).count() as u64
