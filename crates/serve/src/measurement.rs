@@ -34,7 +34,7 @@ pub(crate) struct Measurement {
 /// The run's process.
 #[derive(Default)]
 struct Process {
-    /// Set while the process exists. A handle instead of a number, because numbers are reused.
+    /// Set while the process exists. A handle instead of a PID, because PIDs are reused.
     handle: Option<Handle>,
     /// Whether the server is exiting, so that no further run starts.
     closed: bool,

@@ -51,7 +51,7 @@ pub struct Pair {
     pub name: String,
 }
 
-/// Why an order is refused, and which field of the form causes this.
+/// Why an order is refused, and which field of the form causes the refusal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Invalid {

@@ -169,7 +169,7 @@ async fn run(State(app): State<App>, body: Bytes) -> Answer<Response> {
     let offered = Arc::clone(&app.options);
     let started = aside(move || {
         let order = arguments(&offered, &body)?;
-        // A refused value belongs to a field, but only the plan shows to which.
+        // A refused value belongs to a field, but only the plan shows to which field.
         plan(&order)?;
         Ok::<_, Refused>(measurement.start(&order))
     });

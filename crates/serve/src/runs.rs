@@ -42,7 +42,7 @@ pub(crate) struct Runs {
 pub(crate) struct Stamp {
     pub modified: SystemTime,
     pub len: u64,
-    /// The same for the title, if there is one.
+    /// Detects whether the title has changed, if there is one.
     pub titled: Option<(SystemTime, u64)>,
 }
 
