@@ -35,10 +35,10 @@ const LEAST_EXPLAINED: f64 = 0.5;
 /// If the disk does less than this share of the reads, they come from a cache.
 const CACHED: f64 = 0.8;
 
-/// From this ratio of disk requests to issued requests on, the arm issues more requests.
+/// At this ratio of disk requests to issued requests or more, the arm counts as causing more requests.
 pub const MORE: f64 = 1.2;
 
-/// From this ratio of smaller disk requests to issued requests on, a request counts as split. The kernel sometimes
+/// At this ratio of smaller disk requests to issued requests or more, a request counts as split. The kernel sometimes
 /// also splits or merges plain storage's requests.
 pub const CUT: f64 = 1.5;
 
@@ -115,7 +115,7 @@ pub struct Point {
     pub rate: f64,
 }
 
-/// Sizes that differ by less than this factor are one size.
+/// Sizes that differ by less than this factor count as one size.
 const ONE_SIZE: f64 = 1.2;
 
 /// Speeds of plain storage by size and number in flight.
@@ -126,7 +126,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// From points in any order; those that are not positive are omitted.
+    /// Builds the curve from points in any order; omits points that are not positive.
     pub fn new(mut points: Vec<Point>) -> Self {
         points.retain(|p| p.in_flight > 0.0 && p.bytes > 0.0 && p.rate > 0.0);
         points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
@@ -274,7 +274,7 @@ pub enum Cause {
         /// Seconds of a write's reads.
         seconds: f64,
     },
-    /// It is only as fast as it is at queue depth 1.
+    /// The arm is only as fast as it is at queue depth 1.
     OneAtATime {
         /// Requests per second, one at a time.
         alone: f64,

@@ -1,10 +1,10 @@
 //! The cost of a request as a function of its size: extra time = a + b · size, over a sweep of
 //! block sizes.
 //!
-//! `a` is the cost of the software path, paid per request; `b` is the cost of the cipher and the copies, paid per
-//! byte. Small requests suffer more because a is the larger part of their time; this module measures it. Extra time
-//! is the difference between two arms in the same block: encrypted minus plain for a whole system, null layer minus
-//! plain for its path, and encrypted minus null layer for its cipher.
+//! `a` is the cost of the software path, paid per request; `b` is the cost of the cipher and the copies, paid per byte.
+//! Small requests suffer more because `a` is the larger part of their time; this module measures `a` and `b`. Extra
+//! time is the difference between two arms in the same block: encrypted minus plain for a whole system, null layer
+//! minus plain for its path, and encrypted minus null layer for its cipher.
 //!
 //! The time per request is the inverse of the rate. With several requests in flight it is the interval between
 //! completions, not the time that one request waits, so a and b then describe a saturated machine.
@@ -44,14 +44,13 @@ pub struct CostModel {
     /// b: seconds per byte. Multiplied by 1,024 · 10⁹ it is ns per KiB; its inverse is a rate in
     /// bytes per second.
     pub per_byte_s: Coefficient,
-    /// Sum of squared residuals in standard errors, divided by the number of sizes minus two: about 1 if the line
-    /// describes the points, more if it does not. If it exceeds 1, the intervals are widened by its square root.
+    /// Sum of squared residuals in standard errors, divided by the number of sizes minus two: about 1 if the line fits
+    /// the points, more otherwise. If it exceeds 1, the intervals are widened by its square root.
     pub misfit: f64,
     /// Largest distance of a point from the line, as a fraction of the larger of the two values,
     /// and the block size of that point in bytes.
     pub worst: (f64, f64),
-    /// The size in bytes from which `b` is the larger part of the extra time: a / b. `None` if
-    /// either is not positive.
+    /// The size in bytes above which `b` is the larger part of the extra time: a / b. `None` if either is not positive.
     pub balance_bytes: Option<f64>,
 }
 

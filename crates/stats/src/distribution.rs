@@ -1,8 +1,8 @@
 //! Areas and quantiles of the normal, Student's t and χ² distributions.
 //!
-//! The normal area is `erfc` of libm; its quantile is Wichura's algorithm AS 241 (1988, *Applied Statistics* 37:477). The
-//! others are continued fractions and series of the incomplete beta and gamma functions: Press et al., *Numerical Recipes*,
-//! 3rd edition, 6.2 and 6.4.
+//! The normal area is `erfc` of libm; its quantile is Wichura's algorithm AS 241 (1988, *Applied Statistics* 37:477).
+//! The other functions are continued fractions and series of the incomplete beta and gamma functions: Press et al.,
+//! *Numerical Recipes*, 3rd edition, 6.2 and 6.4.
 #![allow(
     clippy::excessive_precision,
     reason = "coefficients are written as their references print them"
@@ -18,7 +18,7 @@ pub(crate) fn normal_area(z: f64) -> f64 {
     0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
 }
 
-/// The z below which the standard normal distribution has the area `p`; infinite for 0 and 1, NaN outside.
+/// The z below which the standard normal distribution has the area `p`; infinite for 0 and 1, NaN outside this range.
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     let q = p - 0.5;
     if q.abs() <= 0.425 {

@@ -10,8 +10,7 @@ use crate::{signed_rank, student};
 
 /// Minimum number of pairs for an estimate.
 ///
-/// Two pairs do give a t interval, of 12.7 standard errors to each side: formally correct, but
-/// useless.
+/// Two pairs do give a t interval, with a half-width of 12.7 standard errors: formally correct, but useless.
 pub const FEWEST_PAIRS: usize = 3;
 
 /// An arm's d = ln(E/P) over its pairs. All fields except `pairs` and `p_value` are in log units.
@@ -27,7 +26,7 @@ pub struct PairedEstimate {
     pub low: f64,
     /// Upper end of the t interval of the mean.
     pub high: f64,
-    /// Half the width of the t interval.
+    /// Half-width of the t interval.
     pub half_width: f64,
     /// Two-sided p-value of "the mean of d is 0" (one-sample t test), not corrected for multiplicity.
     pub p_value: f64,
@@ -66,8 +65,8 @@ pub fn estimate(d: &[f64], confidence: f64) -> Option<PairedEstimate> {
     })
 }
 
-/// Half the width of the t interval, in log units: [`PairedEstimate::half_width`] without computing the rest.
-/// `None` if [`estimate`] returns `None`.
+/// Half-width of the t interval, in log units: [`PairedEstimate::half_width`] without computing the rest. `None` if
+/// [`estimate`] returns `None`.
 pub fn half_width(d: &[f64], confidence: f64) -> Option<f64> {
     Spread::of(d)?.half_width(confidence)
 }
@@ -149,7 +148,7 @@ impl Spread {
         self.sd / (self.pairs as f64).sqrt()
     }
 
-    /// Half the width of the t interval; `None` for a confidence outside (0, 1).
+    /// Half-width of the t interval; `None` for a confidence outside (0, 1).
     pub(crate) fn half_width(&self, confidence: f64) -> Option<f64> {
         let t = student::interval_quantile((self.pairs - 1) as f64, confidence)?;
         Some(t * self.standard_error())

@@ -1,12 +1,11 @@
 //! Pools the cost of many machines of one kind: the mean cost, and the cost to expect on the next machine.
 //!
-//! Each machine has an effect y (its mean d = ln(E/P)) with a squared standard error v. In the random-effects
-//! model y = μ + u + e, where u varies between machines (variance τ²) and e is the measurement error (variance
-//! v). τ² is estimated by restricted maximum likelihood (Viechtbauer 2005, *Journal of Educational and
-//! Behavioral Statistics* 30:261), or by Paule & Mandel (1982) if that does not converge. The interval of μ is
-//! Hartung & Knapp's (2001), modified so that it is never narrower than without their correction (Röver, Knapp
-//! & Friede 2015). For one more machine the prediction interval applies (Higgins, Thompson & Spiegelhalter
-//! 2009); see `pooled/next.rs`.
+//! Each machine has an effect y (its mean d = ln(E/P)) with a squared standard error v. The random-effects model is y =
+//! μ + u + e, where u varies between machines (variance τ²) and e is the measurement error (variance v). τ² is
+//! estimated by restricted maximum likelihood (Viechtbauer 2005, *Journal of Educational and Behavioral Statistics*
+//! 30:261), or by Paule & Mandel (1982) if that does not converge. The interval of μ is Hartung & Knapp's (2001),
+//! modified so that it is never narrower than without their correction (Röver, Knapp & Friede 2015). For one more
+//! machine the prediction interval applies (Higgins, Thompson & Spiegelhalter 2009); see `pooled/next.rs`.
 
 mod next;
 
@@ -15,7 +14,7 @@ use crate::{holm, student};
 /// Minimum number of machines that are pooled: with fewer, the between-machine variance cannot be estimated.
 pub const FEWEST_MACHINES: usize = 5;
 
-/// Minimum variance of an effect: smaller ones are rounding errors.
+/// Minimum variance of an effect: smaller variances are rounding errors.
 const LEAST_VARIANCE: f64 = 1e-12;
 
 /// Up to this many machines, each is compared with a τ² that was estimated without it.
@@ -112,8 +111,8 @@ impl Pooled {
     }
 }
 
-/// For each effect, the p-value of "this machine is like the others", corrected by Holm over all of them. `None` as
-/// for [`pool`].
+/// For each effect, the p-value of "this machine is like the others", with Holm's correction over all effects. `None`
+/// as for [`pool`].
 pub fn outliers(effects: &[Effect]) -> Option<Vec<f64>> {
     residual_p(effects).map(|raw| holm(&raw))
 }
@@ -121,8 +120,8 @@ pub fn outliers(effects: &[Effect]) -> Option<Vec<f64>> {
 /// The p-values of [`outliers`] before Holm's correction, for a family that is larger than one pool.
 ///
 /// Residuals are externally studentised (Viechtbauer & Cheung 2010, *Research Synthesis Methods* 1:112): the mean and
-/// τ² are estimated without the machine. For more than 100 machines, where one barely changes τ², the τ² of all of them
-/// is used.
+/// τ² are estimated without the machine. For more than 100 machines, where one barely changes τ², the τ² of all
+/// machines is used.
 pub fn residual_p(effects: &[Effect]) -> Option<Vec<f64>> {
     if effects.len() < FEWEST_MACHINES {
         return None;

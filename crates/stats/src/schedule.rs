@@ -16,9 +16,8 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// The order in which `arms` arms (numbered from 0) run in block `block` of workload number
 /// `workload`.
 ///
-/// The result depends only on the arguments, so a run can be extended by further blocks, or
-/// repeated from the seed in its record. Groups are aligned: blocks 0 to `arms` - 1 form the first
-/// one.
+/// The result depends only on the arguments, so a run can be extended by further blocks, or repeated from the seed in
+/// its record. Groups are aligned: blocks 0 to `arms` - 1 form the first group.
 pub fn block_order(seed: u64, workload: u64, block: u32, arms: usize) -> Vec<usize> {
     if arms < 2 {
         return (0..arms).collect();

@@ -46,7 +46,7 @@ pub fn interval(walsh: &[f64], pairs: usize, confidence: f64) -> Option<(f64, f6
 }
 
 thread_local! {
-    /// The latest critical value for each number of pairs, and its tail, because all intervals of a run share it.
+    /// The latest critical value for each number of pairs, and its tail, because all intervals of a run share them.
     static KNOWN: [Cell<Option<(f64, usize)>>; EXACT_UP_TO + 1] =
         const { [const { Cell::new(None) }; EXACT_UP_TO + 1] };
 }

@@ -16,11 +16,11 @@
 //!   no confirmation: a standard deviation this far below the limit is rarely luck, and quiet
 //!   storage should not pay for the doubt.
 //!
-//! The following figures are for the worst of seven simulated noise levels, with independent noise, plain and
-//! one encrypted arm. The first narrow interval from 3 pairs on contains the true value in 90.2 % of runs, from
-//! 6 pairs on in 92.0 %, and under this rule in 93.1 %. A `min_pairs` of 5 would give 93.0 %, and 8 would give
-//! 93.2 %. The lowest coverage under any of seven noise models is 92.8 % (autocorrelated noise). With a second
-//! plain arm, which must be precise as well, it is 93.7 %. The standard error of each is 0.4 points.
+//! The following figures are for the worst of seven simulated noise levels, with independent noise, plain and one
+//! encrypted arm. The first narrow interval from 3 pairs on contains the true value in 90.2 % of runs, from 6 pairs on
+//! in 92.0 %, and under this rule in 93.1 %. A `min_pairs` of 5 would give 93.0 %, and 8 would give 93.2 %. The lowest
+//! coverage under any of seven noise models is 92.8 % (autocorrelated noise). With a second plain arm, which must be
+//! precise as well, the coverage is 93.7 %. The standard error of each figure is 0.4 percentage points.
 
 use crate::paired::{FEWEST_PAIRS, Spread, half_width, pairs_needed};
 

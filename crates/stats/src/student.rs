@@ -41,7 +41,7 @@ pub(crate) fn interval_quantile(df: f64, confidence: f64) -> Option<f64> {
     upper_quantile(df, (1.0 - confidence) / 2.0)
 }
 
-/// Two-sided p-value of a t statistic: 0 for an infinite one, 1 for one that is not a number.
+/// Two-sided p-value of a t statistic: 0 for an infinite statistic, 1 for NaN.
 pub(crate) fn two_sided_p(df: f64, t: f64) -> f64 {
     if t.is_nan() || df.is_nan() || df <= 0.0 {
         return 1.0;

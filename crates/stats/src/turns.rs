@@ -74,8 +74,8 @@ fn exits(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<VecDeque<usi
         .collect()
 }
 
-/// Reorders `exits` so that the last exits of all other arms lead to arm 0. Without that, a walk could return
-/// to it for the last time before all exits are used.
+/// Reorders `exits` so that the last exits of all other arms lead to arm 0. Otherwise, a walk could return to arm 0 for
+/// the last time before all exits are used.
 fn leave_last_towards_0(exits: &mut [VecDeque<usize>], random: &mut ChaCha8Rng) {
     let arms = exits.len();
     // About one draw in `arms` is a tree; redrawing it completely makes all trees equally likely.

@@ -1,4 +1,4 @@
-//! Compares two unpaired samples: records of other days, machines or programs.
+//! Compares two unpaired samples: records from different days, machines or programs.
 //!
 //! If the arms were not interleaved there are no blocks. The difference then includes drift and anything else
 //! that changed between the two samples, and no arithmetic removes it, so every such figure must be labelled
@@ -20,7 +20,7 @@ const EXACT_UP_TO: usize = 56;
 /// and the p-values are in the values' unit: log units for ln of speeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnpairedEstimate {
-    /// Number of baseline values and of the arm's.
+    /// Number of baseline values, and number of the arm's values.
     pub counts: (usize, usize),
     /// Mean of the arm minus mean of the baseline.
     pub difference: f64,
@@ -28,7 +28,7 @@ pub struct UnpairedEstimate {
     pub low: f64,
     /// Upper end of Welch's interval of the difference.
     pub high: f64,
-    /// Half the width of Welch's interval.
+    /// Half-width of Welch's interval.
     pub half_width: f64,
     /// Degrees of freedom by Welch and Satterthwaite; infinite if neither sample has any spread.
     pub degrees_of_freedom: f64,

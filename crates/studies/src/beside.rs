@@ -22,7 +22,7 @@ pub struct Beside {
     pub study: Letter,
     /// `flash`, `ssd`, `hdd` or `microsd`.
     pub device: String,
-    /// Mean |ln(ours / theirs)| of the plain speeds; its exponential is the factor between them.
+    /// Mean |ln(ours / theirs)| of the plain speeds; its exponential is the factor between the two.
     pub distance: f64,
     /// The cells that both sides measured.
     pub cells: Vec<Cell>,

@@ -36,7 +36,7 @@ impl Usage {
         all.filter(|percent| percent.is_finite()).collect()
     }
 
-    /// The increase over `base` in percentage points, for each block in which both ran.
+    /// The increase over `base` in percentage points, for each block in which both arms ran.
     pub(crate) fn more(&self, trials: &[(u32, &Trial)], base: &[(u32, &Trial)]) -> Vec<f64> {
         let of_block = |(block, trial): &(u32, &Trial)| {
             let (_, base) = base.iter().find(|(other, _)| other == block)?;

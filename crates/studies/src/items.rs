@@ -22,9 +22,9 @@ pub struct Item {
     pub item: String,
     /// The command that shows it.
     pub command: String,
-    /// What that requires in addition to this program; may be empty.
+    /// What that command requires in addition to this program; may be empty.
     pub needs: String,
-    /// Why it cannot be shown; empty if it can.
+    /// Why the item cannot be shown; empty if it can be shown.
     pub not_here: String,
 }
 

@@ -1,8 +1,8 @@
 //! A study's table computed from the user's own records with the study's estimator.
 //!
-//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the studies, so that
-//! they can be compared with them. Only CPU usage has intervals, and its increase is paired. For conclusions use
-//! the report of each record, because it pairs the trials.
+//! The tables contain plain and trimmed means, unpaired and without intervals, like those of the studies, so that they
+//! can be compared with the studies' tables. Only CPU usage has intervals, and its increase is paired. For conclusions
+//! use the report of each record, because it pairs the trials.
 
 use cryptbench_catalog as catalog;
 use cryptbench_record::{Arm, ArmRole, Headline, Operation, Record, Trial, Workload};

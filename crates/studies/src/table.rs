@@ -42,7 +42,7 @@ pub struct Number {
     pub places: usize,
     /// Whether positive values have a sign, as changes do.
     pub is_signed: bool,
-    /// Half the width of the interval, with as many places.
+    /// Half-width of the interval, with as many decimal places.
     pub spread: Option<f64>,
     /// The unit; may be empty.
     pub unit: String,

@@ -153,7 +153,7 @@ pub enum Check {
     /// Some of these numbers were published. Used for conclusions about unpublished numbers: if the numbers are
     /// added to the file, this check reports it, and the conclusion needs a proper check.
     Published(Select),
-    /// All of these checks. A disagreement decides; without one, a check that cannot be evaluated decides.
+    /// All of these checks. A disagreement decides; without a disagreement, a check that cannot be evaluated decides.
     All(&'static [Check]),
 }
 

@@ -134,8 +134,8 @@ impl<'a> View<'a> {
         self.record.plan.arms.iter().filter(|a| a.role == ArmRole::Encrypted)
     }
 
-    /// The kind of the device, if the studies had such a device. Virtual disks often report that they rotate, so
-    /// the disks of a virtual machine have no kind here.
+    /// The kind of the device, if the studies had such a device. Virtual disks often report that they are rotational,
+    /// so the disks of a virtual machine have no kind here.
     pub(super) fn device(&self) -> Option<Device> {
         let target = &self.record.target;
         let kind = match (&target.emulated, &target.device_kind) {

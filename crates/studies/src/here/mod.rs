@@ -60,7 +60,7 @@ pub struct Tested {
 pub struct Part {
     /// The system, or the object that the figure describes.
     pub of: String,
-    /// Whether the conclusion holds for it.
+    /// Whether the conclusion holds for that system or object.
     pub told: Told,
     /// The figure with its interval, in words.
     pub figure: String,

@@ -14,7 +14,7 @@ const ADDED_US: (f64, f64) = (1.0, 5_000.0);
 /// Search range for another speed of the device, MiB/s.
 const ELSEWHERE: (f64, f64) = (20.0, 1_000.0);
 
-/// Requests of one size in one direction: bytes, and microseconds from one to the next.
+/// Requests of one size in one direction: size in bytes, and microseconds from one request to the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
     pub bytes: f64,
