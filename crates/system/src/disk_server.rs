@@ -27,7 +27,7 @@ use crate::provision::process::{kill_group, wait_within};
 /// The hidden command that starts the child.
 pub const SERVE_DISK: &str = "serve-disk";
 
-/// The message that it sends when it serves. Any other message is the reason why it does not.
+/// The message that the child sends once it serves. Any other message is the reason why it does not serve.
 const UP: &[u8] = b"up";
 
 /// Time limit for that message, and for the exit of the child.
@@ -46,7 +46,8 @@ pub(crate) struct DiskServer {
 }
 
 impl DiskServer {
-    /// Starts a child that serves the plaintext of `container` as the disk of `connection`, and waits until it does.
+    /// Starts a child that serves the plaintext of `container` as the disk of `connection`, and waits until the child
+    /// serves.
     pub(crate) fn start(
         plain: &Headerless,
         key: &[u8],
@@ -99,7 +100,7 @@ impl DiskServer {
         self.child.id()
     }
 
-    /// Makes the child exit, and waits until it has.
+    /// Makes the child exit, and waits until it has exited.
     pub(crate) fn end(self) {
         let Self { mut child, channel } = self;
         drop(channel);

@@ -27,8 +27,8 @@ const PIECE: u32 = 256 << 10;
 /// Time per piece in addition to its cipher: the increase in access time of study A's SSD.
 const EACH: Duration = Duration::from_micros(16);
 
-/// `usual` with the driver that `choice` specifies in front of its cipher. The usual driver is not listed in
-/// the settings of an arm, because it existed before there were others.
+/// `usual` with the driver that `choice` specifies in front of its cipher. The usual driver is not listed in the
+/// settings of an arm, because it existed before the other drivers.
 pub(crate) fn arm(usual: &ArmSpec, choice: &Choice) -> ArmSpec {
     if choice[DRIVER] != SERIAL {
         return usual.clone();

@@ -1,5 +1,5 @@
-//! Finds the settings and values that a user means: any name that the program prints, in upper or lower case,
-//! or a part of it.
+//! Finds the settings and values that a user means: any name that the program prints, in upper or lower case, or a part
+//! of such a name.
 
 use std::collections::BTreeSet;
 use std::fmt;

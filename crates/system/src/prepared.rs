@@ -152,7 +152,7 @@ pub struct PreparedArm {
     pub turned_out: Option<ArmSpec>,
     /// Kernel parameters that are set for this arm's trials and restored for all others.
     pub parameters: Vec<ForTrials>,
-    /// What writes its data to its device if a flush of its files does not.
+    /// The operation that writes the arm's data to its device if flushing its files does not.
     pub(crate) write_back: Option<WriteBack>,
     backing: Option<Backing>,
     /// Its resources, other than plain storage.
@@ -162,7 +162,7 @@ pub struct PreparedArm {
 /// Restores everything that gives access to the stored data.
 pub(crate) type Reopen = Box<dyn FnMut(&mut ResourceStack) -> Result<Shown, SystemError> + Send>;
 
-/// Writes the data of a file system to its device; returns once it is there.
+/// Writes the data of a file system to its device; returns once the data is on the device.
 pub(crate) type WriteBack = Box<dyn Fn() -> Result<(), SystemError> + Send>;
 
 /// The access to the stored data after it is set up.

@@ -23,8 +23,8 @@ pub(crate) static BINDFS: System = System::program(
 );
 
 fn serve(dirs: &StackedDirs<'_>) -> Invocation {
-    // Serves from several threads, as the other programs do. The subtype distinguishes its mount from theirs.
-    // Ordinary users must not use allow_other.
+    // Serves from several threads, as the other programs do. The subtype distinguishes its mount from the mounts of
+    // those programs. Ordinary users must not use allow_other.
     Invocation::new("bindfs")
         .args(["-f", "--multithreaded", "--no-allow-other", "-o", "subtype=bindfs"])
         .args([dirs.ciphertext, dirs.mount_point])

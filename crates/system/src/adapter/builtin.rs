@@ -1,4 +1,4 @@
-//! The built-in engine: encryption in the process that does the I/O, the lower bound of its cost.
+//! The built-in engine: encryption in the process that does the I/O. Its cost is the lower bound for other systems.
 //!
 //! Sectors use the layout of a real format (the first tweak and the step between tweaks), so the work per byte
 //! is the same as in that format. No header is written: the scratch file represents the data area.
@@ -157,7 +157,7 @@ impl Ours {
         }
     }
 
-    /// The layouts on which it runs: data unit and format.
+    /// The layouts on which the cipher runs: data unit and format.
     fn layouts(self) -> Vec<(u32, &'static str)> {
         match self {
             Self::Registered(info) => {
@@ -178,7 +178,7 @@ impl Ours {
         }
     }
 
-    /// Its name in tables. For BitLocker and FileVault, the name states whose code runs.
+    /// The cipher's name in tables. For BitLocker and FileVault, the name states whose code runs.
     fn label(self) -> String {
         match self {
             Self::Registered(info) => info.label.to_owned(),

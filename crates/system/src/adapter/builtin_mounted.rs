@@ -55,7 +55,7 @@ fn arms(
     features: &Features,
 ) -> Result<Vec<ArmSpec>, SystemError> {
     let mut arms = Vec::new();
-    // Identifiers contain the settings only if the user specified one.
+    // Identifiers contain the settings only if the user specified a setting.
     let is_asked = system.settings.iter().any(|s| selection.settings.contains_key(s.name));
     for values in choices(system, selection) {
         check_file_system(system.name, &values, features)?;

@@ -1,7 +1,7 @@
 //! rclone's remote "crypt" over a local directory: encrypts each file in authenticated blocks of 64 KiB.
 //!
 //! rclone can write encrypted files only sequentially. Writes at other offsets, which every run needs, go to a
-//! plaintext cache. rclone encrypts it when the file is closed.
+//! plaintext cache. rclone encrypts a file's cached data when the file is closed.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -23,7 +23,7 @@ const CACHE: Setting = Setting {
 /// rclone(1).
 pub(crate) static RCLONE: System = System {
     settings: &[CACHE],
-    // Because of its cache, every run that includes it exits with the code for plaintext on disk.
+    // Because of its cache, every run that includes rclone exits with the code for plaintext on disk.
     in_all: false,
     ..System::program(
         &catalog::RCLONE,

@@ -1,7 +1,8 @@
 //! ZFS with native encryption: a pool of its own on a loop device for each arm, with and without encryption.
 //!
-//! Pools are created by zpool(8), not in the cache file, so no restart imports them. The passphrase reaches the programs
-//! through a pipe. The pool's first dataset has no mount point of its own; mount(8) mounts it in a private directory.
+//! Pools are created by zpool(8), not in the cache file, so they are not imported after a restart. The passphrase
+//! reaches the programs through a pipe. The pool's first dataset has no mount point of its own; mount(8) mounts it in a
+//! private directory.
 
 use std::path::Path;
 use std::time::Duration;
@@ -34,7 +35,7 @@ const RECORD_SIZE: Setting = Setting {
     values: &["128KiB", "16KiB", "4KiB"],
 };
 
-/// Before OpenZFS 2.3 the ARC caches direct I/O as well, so by default it contains no data of files.
+/// Before OpenZFS 2.3 the ARC caches direct I/O as well, so by default it caches no file data.
 const CACHE: Setting = Setting {
     name: "cache",
     about: "property primarycache: what the ARC caches; `all` includes the content of files",
@@ -43,10 +44,11 @@ const CACHE: Setting = Setting {
 
 const MIB: u64 = 1 << 20;
 
-/// Bytes that a small pool does not give to files: half of it, at most this (module/zfs/spa_misc.c, `spa_min_slop`).
+/// Bytes of a small pool that are not available to files: half of the pool, but at most this many
+/// (module/zfs/spa_misc.c, `spa_min_slop`).
 const SLOP: u64 = 128 * MIB;
 
-/// Creating or importing a pool takes seconds, minutes on a slow disk.
+/// Creating or importing a pool takes seconds, or minutes on a slow disk.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// OpenZFS, a pool with and without `encryption`.

@@ -17,7 +17,7 @@ pub(crate) enum Stacked {
     Kernel {
         /// Prepares the data on the stack.
         create: Create,
-        /// Bytes of storage for so many bytes of files, if so many are free.
+        /// Bytes of storage that this many bytes of files need if this many bytes are free.
         footprint: fn(u64, u64) -> u64,
     },
 }

@@ -18,7 +18,7 @@ const SECTOR: u64 = 512;
 /// # Errors
 /// [`SystemError::Program`] if dmsetup fails, or if the device is not a single range mapped by dm-crypt.
 pub fn crypt_table(name: &str) -> Result<CryptTable, SystemError> {
-    // Without --showkeys it prints zeros for a key.
+    // Without --showkeys, dmsetup prints zeros for a key.
     let said = program("dmsetup").args(["table", name]).run(&Machine::this(), LIMIT)?;
     parse(&said).map_err(|reason| SystemError::Program { program: "dmsetup", reason })
 }

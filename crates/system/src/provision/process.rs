@@ -1,4 +1,4 @@
-//! Server processes: identifies them by number and start time, stops them, and finds those of a killed run.
+//! Server processes: identifies them by PID and start time, stops them, and finds those of a killed run.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and /sys, devices")]
 
 use std::fs;
@@ -22,7 +22,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(60);
 /// to exit, which takes less than a second.
 const IDLE: Duration = Duration::from_millis(750);
 
-/// The identity of a process: its number, and its start time in clock ticks since boot.
+/// The identity of a process: its PID, and its start time in clock ticks since boot.
 pub(crate) fn identity(process: u32) -> Option<Identity> {
     let start = cryptbench_os::process::started(process)?;
     Some(Identity { device: process.into(), inode: start, born: None })
@@ -65,7 +65,7 @@ fn is_or_sets(word: &[u8], value: &[u8]) -> bool {
 
 /// Waits up to `limit` for `child` to exit.
 pub(crate) fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    // A child that has already been waited for no longer has a process number.
+    // A child that has already been waited for no longer has a PID.
     if let Some(status) = child.try_wait()? {
         return Ok(Some(status));
     }
@@ -122,7 +122,7 @@ pub(crate) fn end(process: Identity) -> io::Result<()> {
     let gone = || io::Error::from(io::ErrorKind::NotFound);
     let pid = Pid::from_raw(process.device as i32).ok_or_else(gone)?;
     let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return Ok(()) };
-    // The handle reserves the process number, so the identity must be checked while the handle is open.
+    // The handle reserves the PID, so the identity must be checked while the handle is open.
     if identity(process.device as u32) != Some(process) || has_ended(&handle, GRACE / 12) {
         return Ok(());
     }

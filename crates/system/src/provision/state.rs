@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use cryptbench_os::{Writers, renamed_by};
 
-/// The directory of root's journals, regardless of the home directory: `sudo` and a root login use different
-/// ones, but each must find what the other mounted.
+/// The directory of root's journals, regardless of the home directory: `sudo` and a root login use different home
+/// directories, but each must find what the other mounted.
 const OF_ROOT: &str = "/var/lib/cryptbench";
 
 /// Directories that may contain journals, the preferred one first.
@@ -38,8 +38,8 @@ pub fn trusted_state_directories() -> Vec<PathBuf> {
     state_directories().into_iter().filter(|dir| trusted(dir)).collect()
 }
 
-/// Adds root's own directory to `found`: at the start or, if the environment variable specifies a directory,
-/// after that one.
+/// Adds root's own directory to `found`: at the start or, if the environment variable specifies a directory, after the
+/// specified directory.
 fn with_roots(mut found: Vec<PathBuf>, root: bool, chosen: bool) -> Vec<PathBuf> {
     if root {
         found.insert(usize::from(chosen), OF_ROOT.into());

@@ -30,8 +30,8 @@ pub(crate) struct Container {
 /// Creates a file of `len` bytes for a file system, or uses the file or partition reserved for `path`, and fills
 /// it with random data unless the context requests a stop.
 ///
-/// Workload data is not used for that: its marker would look like plaintext in areas that the file system never
-/// writes.
+/// Workload data is not used for filling, because its marker would look like plaintext in areas that the file system
+/// never writes.
 pub(crate) fn create(
     stack: &mut ResourceStack,
     path: &Path,
@@ -55,7 +55,7 @@ pub(crate) fn create(
     filled(&file, path, len, context.stop)
 }
 
-/// Like [`create`], but in a partition, which is filled to its end: what was stored there before is not random.
+/// Like [`create`], but in a partition, which is filled to its end, because data stored there before is not random.
 fn in_partition(
     path: PathBuf,
     claimed: File,
@@ -97,7 +97,7 @@ fn filled(
 const BLOCK: usize = 1 << 20;
 const UNIT: usize = 4096;
 
-/// After a write that takes longer, smaller ones of at least this many bytes are used.
+/// After a write that takes longer, smaller writes of at least this many bytes are used.
 const PATIENCE: Duration = Duration::from_millis(300);
 const LEAST_BLOCK: usize = 64 << 10;
 

@@ -41,7 +41,7 @@ pub struct Daemon {
 pub(crate) enum Ends {
     /// When its mount is gone.
     Unmounted,
-    /// When it is asked to exit; it first unmounts its file system.
+    /// When the program is asked to exit; it first unmounts its file system.
     Asked,
 }
 
@@ -84,8 +84,8 @@ pub(crate) fn run_to_its_end_within(
     ended.and(gone)
 }
 
-/// Starts a program that serves a file system of type `file_system` at the mount point `path`, and waits for
-/// the mount. Returns the process number.
+/// Starts a program that serves a file system of type `file_system` at the mount point `path`, and waits for the mount.
+/// Returns the PID.
 pub(crate) fn serve(
     stack: &mut ResourceStack,
     program: &'static str,
@@ -97,8 +97,8 @@ pub(crate) fn serve(
     serve_until(Ends::Unmounted, stack, program, invocation, path, file_system, machine)
 }
 
-/// Starts a program that serves plaintext as a file, which is itself a FUSE mount. Returns the file and the
-/// process number. `invocation` receives the mount point.
+/// Starts a program that serves plaintext as a file, which is itself a FUSE mount. Returns the file and the PID.
+/// `invocation` receives the mount point.
 pub(crate) fn serve_file(
     stack: &mut ResourceStack,
     program: &'static str,

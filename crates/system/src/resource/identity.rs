@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Distinguishes a resource that we created from others with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Device number of the file system; for a loop device, its own device number; for a process, its process
-    /// number.
+    /// Device number of the file system; for a loop device, its own device number; for a process, its PID.
     pub device: u64,
     /// Inode number; for a process, its start time in clock ticks since boot; 0 for mounts and loop devices.
     pub inode: u64,

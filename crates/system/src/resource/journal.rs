@@ -237,7 +237,7 @@ pub(super) fn living_in(state: &Path) -> Vec<Living> {
     found
 }
 
-/// Number and subject of the process that wrote a journal.
+/// PID and subject of the process that wrote a journal.
 pub(super) fn owner(text: &str) -> Option<(u32, PathBuf)> {
     text.lines().filter_map(Line::read).find_map(|line| match line {
         Line::Owner { process, subject } => Some((process, subject)),

@@ -78,7 +78,7 @@ impl Journals {
     }
 
     /// Creates a journal, and locks it before it gets the name that cleanup looks for. A simultaneous cleanup
-    /// would otherwise take it for that of a killed run.
+    /// would otherwise take it for the journal of a killed run.
     pub(super) fn create(&self, run_id: &str, name: &OsStr) -> io::Result<File> {
         self.create_with(run_id, name, || std::thread::sleep(PAUSE))
     }

@@ -245,7 +245,7 @@ impl Resource for MappedFileSystem {
     fn recover(&self, _identity: Option<Identity>) -> Recovered {
         let name = mapping::name_of(&self.device)?;
         let entry = mount_at(&self.path)?;
-        // It may also be a partition of ours.
+        // It may also be one of our partitions.
         let number = mapping::number_of(name).or_else(|| loop_device::number(&self.device));
         match number == Some(entry.device) {
             true => removed(filesystem::unmount_dead(&self.path)),

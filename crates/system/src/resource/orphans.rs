@@ -76,7 +76,7 @@ fn processes(is: impl Fn(&Path, &[u8]) -> bool) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Waits until the loop device `device` has released `file`. A detached device does that when its last user
+/// Waits until the loop device `device` has released `file`. A detached device releases its file when its last user
 /// closes it, for example udev or a program of a killed run.
 pub(super) fn await_detached(file: &Path, device: &Path) {
     let until = Instant::now() + LIMIT;

@@ -1,7 +1,7 @@
 //! A partition table on a disk that its owner gave to a run, and its partitions in the kernel. Requires root.
 //!
 //! The table is a GPT without its copy at the end of the disk: it exists only during a run, and everything else there
-//! stays as it is. Its random number proves to a cleanup that it is ours.
+//! stays as it is. The table's random number proves to a cleanup that it is ours.
 #![expect(
     clippy::disallowed_methods,
     reason = "a disk that its owner gave, checked once it is open"
@@ -71,7 +71,7 @@ impl Partitions {
         BORDER + lens.iter().map(|len| len.next_multiple_of(BORDER)).sum::<u64>() + BORDER
     }
 
-    /// Bytes at the start of the disk that the table takes.
+    /// Bytes at the start of the disk that the table occupies.
     pub const fn before() -> u64 {
         BORDER
     }
@@ -102,7 +102,7 @@ impl Partitions {
     /// Removes partitions and table; their data stays.
     ///
     /// # Errors
-    /// [`SystemError::Busy`] if one is in use.
+    /// [`SystemError::Busy`] if a partition is in use.
     pub fn remove(mut self) -> Result<(), SystemError> {
         self.stack.destroy()
     }
@@ -216,7 +216,7 @@ impl PartitionTable {
         }
     }
 
-    /// The kernel's partitions with these numbers and places.
+    /// The kernel's partitions with these numbers and positions.
     fn own(&self, disk: &Node) -> Vec<(u32, Node)> {
         let all = disk.partitions();
         let found = |(number, (start, len)): (u32, &(u64, u64))| {
@@ -268,7 +268,7 @@ impl Resource for PartitionTable {
 
     fn destroy(&self, (): &mut (), identity: Option<Identity>) -> Result<(), SystemError> {
         let Some((file, node)) = self.open() else { return Ok(()) };
-        // Another disk may have got the name.
+        // The name may now belong to another disk.
         match node.number() == identity.map(|identity| identity.device) {
             true => self.take_away(&file, &node),
             false => Ok(()),
@@ -277,11 +277,11 @@ impl Resource for PartitionTable {
 
     fn recover(&self, _: Option<Identity>) -> Recovered {
         let (file, node) = self.open()?;
-        // After a restart, the same name may be another disk.
+        // After a restart, the same name may refer to another disk.
         if !self.is_on(&file, &node) {
             return None;
         }
-        // Keeps udev away, which would open the partitions; without the lock, removing them is only tried longer.
+        // Keeps udev from opening the partitions. Without the lock, removing them may only take more attempts.
         let _ = lock_within(&file, Lock::Exclusive, PATIENCE);
         removed(once_let_go(|| self.take_away(&file, &node)))
     }

@@ -38,11 +38,11 @@ struct Reserved {
     len: u64,
 }
 
-/// A partition for the container that would have this path.
+/// A partition reserved instead of a container at this path.
 struct Given {
     instead_of: PathBuf,
     partition: PathBuf,
-    /// Lets nobody else use it until its arm does.
+    /// Keeps others from using the partition until its arm uses it.
     claimed: File,
 }
 

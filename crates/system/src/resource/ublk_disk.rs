@@ -93,9 +93,8 @@ pub(crate) fn create(
     Err(failed(io::Error::other("too many devices")))
 }
 
-/// Creates a disk, starts a child that serves the plaintext of a container as that disk, and makes the disk
-/// appear. The child receives the layout, the path and the key of the container. Returns the disk and the
-/// child's process number.
+/// Creates a disk, starts a child that serves the plaintext of a container as that disk, and makes the disk appear. The
+/// child receives the layout, the path and the key of the container. Returns the disk and the child's PID.
 ///
 /// # Errors
 /// As for [`create`]; [`SystemError::Io`] if the child does not serve. No disk is left behind.

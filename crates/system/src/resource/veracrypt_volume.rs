@@ -62,8 +62,8 @@ pub(crate) fn create(
         let is_new = |mount: &&MountEntry| !before.iter().any(|b| b.device == mount.device);
         let device = device_of(container);
         let file = device.as_deref().and_then(file_below);
-        // If there are several new mounts, the device identifies the right one. With kernel crypto, it does
-        // not.
+        // If there are several new mounts, the device identifies the right one. With kernel crypto, the device does not
+        // identify the mount.
         let mount = served()
             .iter()
             .filter(is_new)
@@ -103,7 +103,7 @@ impl Resource for VeraCryptVolume {
     }
 }
 
-/// Waits until the program of a killed run has opened the volume or failed. It is still running, and anything
+/// Waits until the program of a killed run has opened the volume or failed. That program is still running, and anything
 /// that it set up later would remain.
 fn await_opening(path: &Path) {
     let until = Instant::now() + LIMIT;

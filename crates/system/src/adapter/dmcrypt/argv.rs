@@ -29,8 +29,7 @@ pub(super) fn format(choice: &Choice, device: &Path) -> Option<Vec<OsString>> {
     words.extend(["--hash", "sha256", "--pbkdf", "pbkdf2"].map(Into::into));
     words.extend(["--pbkdf-force-iterations", ITERATIONS].map(Into::into));
     if !matches!(choice.integrity, "none" | "crc32c") {
-        // Filling the device writes every tag. Without this option, cryptsetup would write all of them before
-        // that.
+        // Filling the device writes every tag. Without this option, cryptsetup would also write all tags beforehand.
         let integrity = cipher.authenticates.unwrap_or(choice.integrity);
         words.extend(["--integrity", integrity, "--integrity-no-wipe"].map(Into::into));
     }

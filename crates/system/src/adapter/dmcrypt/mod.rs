@@ -75,7 +75,7 @@ pub(crate) static DM_CRYPT: System = System {
 fn availability(_: &System, machine: &Machine) -> Availability {
     // The kernel is checked first, because installing a package does not help without kernel support.
     machine.lacks_device_mapper().unwrap_or_else(|| {
-        // integritysetup is in the same package.
+        // integritysetup is in the same package as cryptsetup.
         if !machine.has("cryptsetup") {
             let remedy = Remedy::program("cryptsetup");
             return Availability::without("cryptsetup is not installed", remedy);
