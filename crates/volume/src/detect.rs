@@ -72,8 +72,8 @@ pub enum Kind {
     },
     /// All samples contain only zeros.
     Zeros,
-    /// Bytes without any structure. VeraCrypt, TrueCrypt and plain dm-crypt volumes look like this by design,
-    /// and so does a disk overwritten with random data. Only the right key can tell them apart.
+    /// Bytes without any structure. VeraCrypt, TrueCrypt and plain dm-crypt volumes look like this by design, and so
+    /// does a disk overwritten with random data. Only the right key can distinguish them.
     Random {
         /// Statistics of the samples.
         randomness: Randomness,

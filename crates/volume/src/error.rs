@@ -36,7 +36,7 @@ pub enum VolumeError {
         /// What the user can do instead.
         hint: Option<String>,
     },
-    /// A volume, or a part of it, was recognised but cannot be opened by this program.
+    /// A volume or a part of it was recognised, but this program cannot open it.
     #[error("{what} cannot be opened: {why}; {with}")]
     CannotOpen {
         /// Its full name in the header.

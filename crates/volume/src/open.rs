@@ -23,7 +23,7 @@ pub struct OpenOptions<'a> {
     pub backup_header: bool,
     /// LUKS: only this keyslot, whatever its priority; `None` tries all without priority `ignore`.
     pub keyslot: Option<u32>,
-    /// VeraCrypt, TrueCrypt: only this PRF (or `argon2id`); `None` tries all.
+    /// VeraCrypt, TrueCrypt: only this PRF (or `argon2id`); `None` tries all PRFs.
     pub prf: Option<&'a str>,
     /// VeraCrypt, TrueCrypt: the system-encryption layout.
     pub system: bool,
@@ -92,9 +92,9 @@ pub fn formats() -> impl Iterator<Item = &'static str> {
 
 /// Opens the volume on `device`.
 ///
-/// If no format is given, it is detected. VeraCrypt and TrueCrypt volumes look random, so the function tries
-/// anything it does not recognise as one of them. It also tries an apparent file system if an option is
-/// specific to these formats, because a quick format leaves their backup headers intact.
+/// If no format is given, it is detected. VeraCrypt and TrueCrypt volumes look random, so the function tries to open
+/// any unrecognised contents as one of them. It also tries an apparent file system if an option is specific to these
+/// formats, because a quick format leaves their backup headers intact.
 ///
 /// # Errors
 /// Any [`VolumeError`]; the device is unchanged.

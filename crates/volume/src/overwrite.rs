@@ -1,5 +1,5 @@
-//! Decides whether a header may overwrite the content of a device. Every function that writes a header calls
-//! this.
+//! Decides whether a header may overwrite the content of a device. Every function that writes a header performs this
+//! check.
 
 use std::io;
 
@@ -89,7 +89,7 @@ pub(crate) fn check(device: &dyn BlockDevice, write: &Overwrite<'_>) -> Result<(
     if write.blank.is_empty() { occupied(UNKNOWN.to_owned()) } else { Ok(()) }
 }
 
-/// Whether `part` is all zeros, or has a piece in common with `written` that is not.
+/// Whether `part` is all zeros, or has a piece that is not all zeros in common with `written`.
 fn survived(device: &dyn BlockDevice, part: Extent, written: &dyn BlockDevice) -> io::Result<bool> {
     let end = (part.offset + part.len).min(device.size());
     let mut is_blank = true;

@@ -16,7 +16,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The bytes of `extent`, or all from its offset on if its length is `None`.
+    /// The bytes of `extent`, or all bytes from its offset on if its length is `None`.
     ///
     /// # Errors
     /// [`VolumeError::Invalid`] if it is empty, does not begin on a sector boundary, or extends beyond the end.

@@ -1,7 +1,8 @@
 //! Plaintext composed of pieces: encrypted, plain, or zeros.
 //!
-//! BitLocker's plaintext is not one run of encrypted bytes: its first sectors are relocated, its metadata reads
-//! as zeros, and during encryption a part of the volume is still plain. CoreStorage's can have several runs.
+//! BitLocker's plaintext is not one run of encrypted bytes: its first sectors are relocated, its metadata reads as
+//! zeros, and during encryption a part of the volume is still plain. CoreStorage's plaintext can consist of several
+//! runs.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -55,7 +55,7 @@ pub(crate) fn there(
     Ok((Extent { len, ..data }, Some(what)))
 }
 
-/// The location of the plaintext and its cipher. The header of every format reduces to this.
+/// The location of the plaintext and its cipher. The header of every format is reduced to these values.
 pub struct Mapping {
     /// The encrypted bytes on the device.
     pub data: Extent,

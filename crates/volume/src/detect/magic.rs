@@ -415,7 +415,7 @@ pub(super) fn find(reader: &mut Reader<'_>) -> Vec<Signature> {
                 }
             }
         }
-        // Last among those at the start, because boot sectors of file systems have the same signature.
+        // Last among the magics at the start, because boot sectors of file systems have the same signature.
         if !at_end && is_mbr(reader) {
             let kind = Kind::PartitionTable { name: "MBR" };
             found.push(Signature { kind, name: "dos", offset: 510, at_end });

@@ -243,7 +243,7 @@ fn block(
     put(0, &SIGNATURE);
     put(8, &((block_len / 16) as u16).to_le_bytes());
     put(10, &2_u16.to_le_bytes());
-    // The current state and the next one: encrypted.
+    // The current state and the next state, both "encrypted".
     put(12, &4_u16.to_le_bytes());
     put(14, &4_u16.to_le_bytes());
     put(16, &place.size.to_le_bytes());
@@ -257,7 +257,7 @@ fn block(
     put(72, &48_u32.to_le_bytes());
     put(76, &dataset_len.to_le_bytes());
     put(80, &keys.id.0);
-    // Later sealing operations continue from this number; the digest below uses the next one.
+    // Later sealing operations continue from this number; the digest below uses the next number.
     put(96, &(keys.sealed + 2).to_le_bytes());
     put(100, &options.method.number().to_le_bytes());
     put(102, &options.method.number().to_le_bytes());

@@ -68,8 +68,8 @@ fn bytes(device: &dyn BlockDevice, at: u64, len: usize) -> Result<Vec<u8>, Strin
     read_bytes(device, at..end).map_err(|error| error.to_string())
 }
 
-/// Verifies the checksum stored at `field`. The field itself counts as zeros in the calculation. A checksum of
-/// 0 means that there is none.
+/// Verifies the checksum stored at `field`. The field itself counts as zeros in the calculation. A checksum of 0 means
+/// that there is no checksum.
 fn check(bytes: &[u8], field: usize) -> Result<(), String> {
     let mut copy = bytes.to_vec();
     let stored = u32_at(bytes, field).ok_or("it is truncated")?;

@@ -81,7 +81,7 @@ pub(super) enum Integrity {
 pub(super) struct Metadata {
     pub version: Version,
     pub state: State,
-    /// Number of encrypted bytes from the start; 0 in Windows Vista, because it encrypts everything.
+    /// Number of encrypted bytes from the start; 0 in Windows Vista, because Vista encrypts the whole volume.
     pub encrypted: u64,
     /// Number of relocated sectors, according to the block's header.
     pub first_sectors: u32,
@@ -167,7 +167,7 @@ pub(super) fn search(device: &dyn BlockDevice) -> Result<Boot, VolumeError> {
 /// Reads the first valid copy of the metadata that `boot` refers to, and examines the others.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if no copy is valid, with the reason for each.
+/// [`VolumeError::Damaged`] if no copy is valid, with the reason for each copy.
 pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, VolumeError> {
     let mut offsets = boot.metadata();
     let mut found: Option<Metadata> = None;
@@ -198,7 +198,7 @@ pub(super) fn read(device: &dyn BlockDevice, boot: &Boot) -> Result<Metadata, Vo
     }
 }
 
-/// Number of bytes that a copy occupies on the volume; they read as zeros.
+/// Number of bytes that a copy occupies on the volume; these bytes read as zeros.
 pub(super) fn copy_bytes(layout: &Layout) -> u64 {
     match layout {
         // The cluster is a power of two.

@@ -26,7 +26,7 @@ pub(super) enum Opener {
     RecoveryPassword,
     /// A startup key in a file.
     StartupKey,
-    /// A credential that is not available on this machine, such as the TPM of another one.
+    /// A credential that is not available on this machine, such as the TPM of another machine.
     Other,
 }
 

@@ -14,8 +14,7 @@ use super::recovery::RecoveryPassword;
 use super::startup::StartupKey;
 use crate::{Credentials, VolumeError};
 
-/// Maximum number of protectors for which a password is stretched, which takes a third of a second for each.
-/// Windows creates two.
+/// Maximum number of protectors for which a password is stretched; each takes a third of a second. Windows creates two.
 const MOST_STRETCHED: usize = 32;
 
 /// The key of the data.
@@ -115,7 +114,7 @@ impl Given {
         let passphrase = credentials.passphrase.bytes();
         let recovery = match &credentials.recovery_password {
             Some(typed) => Some(RecoveryPassword::parse(typed.bytes())?),
-            // Windows asks for both in the same prompt, so users may type either here.
+            // Windows asks for a password and a recovery password in the same prompt, so users may type either here.
             None => RecoveryPassword::parse(passphrase).ok(),
         };
         let password = match std::str::from_utf8(passphrase) {

@@ -22,7 +22,7 @@ const ITERATIONS: u32 = 65_536;
 /// Length of a key in bytes; a cipher uses only as many of the first bytes as it needs.
 const KEY_BYTES: usize = 64;
 
-/// Maximum number of other salts to try. Each costs as much time as unlocking, and a directory has one salt of
+/// Maximum number of other salts to try. Each salt costs as much time as unlocking, and a directory has one salt of
 /// each kind.
 const MOST_SALTS: usize = 16;
 

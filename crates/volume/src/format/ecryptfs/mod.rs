@@ -1,4 +1,4 @@
-//! Reads eCryptfs lower directories, whose file names and files belong to the kernel's stacked file system,
+//! Reads eCryptfs lower directories, which contain the encrypted names and files of the kernel's stacked file system,
 //! without the kernel.
 //!
 //! Source: Linux, `fs/ecryptfs` (`crypto.c`, `keystore.c`); for passphrases ecryptfs-utils, `src/libecryptfs`.

@@ -79,8 +79,8 @@ impl Encrypted {
         Ok(Some(parsed.ok_or_else(|| damaged("its name is truncated"))?))
     }
 
-    /// Decrypts the name. For some ciphers the packet does not determine the key length, so all lengths are
-    /// tried. With the right one, the result starts with the prefix that the kernel writes, a hash of the key.
+    /// Decrypts the name. For some ciphers the packet does not determine the key length, so all lengths are tried. With
+    /// the right length, the result starts with the prefix that the kernel writes, a hash of the key.
     fn open(&self, key: &Key, tier: Tier) -> Result<Vec<u8>, VolumeError> {
         let cipher = Cipher::of_code(self.code)?;
         let before = md5(&[&key.bytes])?.map(|byte| if byte == 0 { NOT_ZERO } else { byte });
@@ -88,7 +88,7 @@ impl Encrypted {
             let mut plain = self.blocks.clone();
             cipher.each_block(&key.bytes[..bytes], &mut plain, tier)?;
             let Some(after) = plain.strip_prefix(&before[..]) else { continue };
-            // More of these bytes pad the blocks; none of them is zero.
+            // More of these bytes pad the blocks; no such byte is zero.
             if let Some(end) = after.iter().position(|byte| *byte == 0) {
                 return Ok(after[end + 1..].to_vec());
             }

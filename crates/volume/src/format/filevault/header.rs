@@ -1,4 +1,4 @@
-//! The header of a physical volume: its first 512 bytes, and a copy in its last 512.
+//! The header of a physical volume: its first 512 bytes, and a copy in its last 512 bytes.
 
 use cryptbench_blockdev::{BlockDevice, read_bytes};
 

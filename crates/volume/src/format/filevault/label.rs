@@ -41,7 +41,7 @@ pub(super) type Copies = Vec<(u64, Option<String>)>;
 /// Reads the newest valid copy, and examines the others.
 ///
 /// # Errors
-/// [`VolumeError::Damaged`] if none is valid, with the reason for each.
+/// [`VolumeError::Damaged`] if no copy is valid, with the reason for each copy.
 pub(super) fn read(
     device: &dyn BlockDevice,
     header: &Header,

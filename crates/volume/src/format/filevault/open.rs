@@ -85,7 +85,7 @@ pub fn open(
     Ok(volume)
 }
 
-/// Number of data bytes before the first one that is not on a device of `size` bytes.
+/// Number of data bytes before the first byte that is not on a device of `size` bytes.
 fn available(data: &[Segment], size: u64) -> u64 {
     let mut left = 0;
     for segment in data {
@@ -95,7 +95,7 @@ fn available(data: &[Segment], size: u64) -> u64 {
             break;
         }
     }
-    // `there` contains one run; it cannot be longer than the device.
+    // `there` contains one run, which cannot be longer than the device.
     left.min(size)
 }
 

@@ -18,7 +18,7 @@ use crate::{Credentials, VolumeError};
 /// The PRF of every key here.
 const PRF: &str = "sha-256";
 
-/// Number of groups in a recovery password, and of characters in each.
+/// Number of groups in a recovery password, and number of characters in each group.
 const GROUPS: usize = 6;
 const GROUP: usize = 4;
 
@@ -169,7 +169,7 @@ pub(super) fn with_password(
     Err(VolumeError::NoKeyFits(reason(context)))
 }
 
-/// Pairs of a user and a password to try, those of matching kinds first.
+/// Pairs of a user and a password to try, pairs of matching kinds first.
 fn attempts<'a>(
     context: &'a Context,
     credentials: &Credentials,
@@ -180,7 +180,7 @@ fn attempts<'a>(
             let what = "a FileVault recovery password has six groups of four letters and digits";
             VolumeError::Invalid(what.to_owned())
         })?),
-        // macOS asks for both in the same prompt, so users may type either here.
+        // macOS asks for a password and a recovery password in the same prompt, so users may type either here.
         None => recovery_password(typed),
     };
     let mut all = Vec::new();

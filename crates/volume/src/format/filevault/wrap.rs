@@ -30,7 +30,7 @@ pub(super) fn unwrap(
         state[..8].copy_from_slice(&block[..8]);
         state[half..half + 8].copy_from_slice(&block[8..]);
     }
-    // Compares all bytes, so that the time does not reveal how many were right.
+    // Compares all bytes, so that the time does not reveal how many bytes match.
     let wrong = state[..8].iter().fold(0, |wrong, byte| wrong | (byte ^ 0xa6));
     Ok((wrong == 0).then(|| LockedBytes::copy_of(&state[8..])))
 }

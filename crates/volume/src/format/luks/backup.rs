@@ -1,4 +1,4 @@
-//! Backs up and restores headers, and repairs LUKS2 headers from their other copy.
+//! Backs up and restores headers, and repairs LUKS2 headers from the other copy.
 
 use std::io::Write;
 use std::ops::Range;
@@ -77,7 +77,7 @@ pub fn restore_header(
     }
     if !force {
         let heads = saved.heads_bytes.min(bytes);
-        // The padding after the last one does not belong to any keyslot.
+        // The padding after the last area does not belong to any keyslot.
         let padding = header.unused().into_iter().find(|gap| gap.end == bytes);
         let end = padding.map_or(bytes, |gap| gap.start.max(heads));
         let keyslots = Extent { offset: heads, len: end - heads };

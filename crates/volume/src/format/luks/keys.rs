@@ -20,9 +20,9 @@ use crate::{Credentials, VolumeError};
 pub struct KeyOptions<'a> {
     /// The keyslot to use; `None` uses the first free one, or the replaced key's keyslot.
     pub keyslot: Option<u32>,
-    /// Tries only this keyslot with the existing credentials; `None` tries all.
+    /// Tries only this keyslot with the existing credentials; `None` tries all keyslots.
     pub existing: Option<u32>,
-    /// [`change_key`] overwrites the old key if there is no space for both. An interruption can then lose both.
+    /// [`change_key`] overwrites the old key if there is no space for both. An interruption can then destroy both keys.
     pub in_place: bool,
     /// KDF and cost of the passphrase. LUKS1 accepts only PBKDF2 with the hash in its header.
     pub derivation: Derivation,
@@ -35,7 +35,7 @@ pub struct KeyOptions<'a> {
 pub enum Removal<'a> {
     /// The key in this keyslot; its passphrase need not be known.
     Keyslot(u32),
-    /// The key that these credentials unlock, in this keyslot; `None` tries all.
+    /// The key that these credentials unlock, in this keyslot; `None` tries all keyslots.
     Credentials(&'a Credentials, Option<u32>),
 }
 

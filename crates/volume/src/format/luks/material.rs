@@ -26,8 +26,8 @@ pub(super) fn read(
         let key = area_key(slot, passphrase, resources, budget)?;
         slot.encryption.for_keyslot(&key, resources.tier)?
     };
-    // On older systems an ordinary user may not lock this much memory, and the bytes exist only for
-    // milliseconds.
+    // A failure to lock this memory is not reported: on older systems an ordinary user may not lock this much, and the
+    // bytes exist only for milliseconds.
     let mut material = LockedBytes::brief(stored.len());
     material.copy_from_slice(&stored);
     cipher.decrypt_in_place(0, &mut material);

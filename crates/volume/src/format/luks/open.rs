@@ -18,7 +18,7 @@ use crate::{Access, Credentials, Mapping, OpenOptions, Volume, VolumeError, Volu
 pub struct LuksOptions<'a> {
     /// Read-only, or read and write.
     pub access: Access,
-    /// Tries only this keyslot; `None` tries all.
+    /// Tries only this keyslot; `None` tries all keyslots.
     pub keyslot: Option<u32>,
     /// LUKS2: uses the secondary header, even if the primary one is valid.
     pub secondary: bool,

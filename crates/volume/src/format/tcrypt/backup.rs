@@ -160,7 +160,7 @@ fn decrypts(
     Ok(!matches!(detect(&MemoryDevice::new(plain))?.kind, Kind::Random { .. } | Kind::Unreadable))
 }
 
-/// Whether the credentials open a header in one of the `slots` of `device`, with the same keys as that of
+/// Whether the credentials open a header in one of the `slots` of `device`, with the same keys as the header of
 /// `unlocked`.
 pub(super) fn opens_here(
     device: &dyn BlockDevice,

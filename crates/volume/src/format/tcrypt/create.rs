@@ -76,7 +76,7 @@ pub struct HiddenPlace<'a> {
     pub size: u64,
     /// The credentials of the outer volume.
     pub outer: &'a Credentials,
-    /// The outer volume's PRF; `None` tries all.
+    /// The outer volume's PRF; `None` tries all PRFs.
     pub outer_prf: Option<&'a str>,
 }
 

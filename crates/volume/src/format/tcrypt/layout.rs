@@ -9,7 +9,7 @@ use crate::{Access, VolumeError};
 
 /// Number of bytes reserved for a header, which uses the first 512; the rest is random.
 pub(super) const AREA: u64 = 64 * 1024;
-/// Size of a header group in bytes: one area for the normal header and one for the hidden volume's. The host
+/// Size of a header group in bytes: one area for the normal header and one for the hidden volume's header. The host
 /// begins with one group and ends with another, the backup.
 pub(super) const GROUP: u64 = 2 * AREA;
 /// Distance in bytes of the hidden volume's header from the end, in versions before TrueCrypt 6.
@@ -26,11 +26,11 @@ pub(super) const FIRST_TRACK: u64 = 63 * 512;
 pub(super) enum Slot {
     /// At the start of the host.
     Primary,
-    /// Its backup, 128 KiB before the end.
+    /// The backup of that header, 128 KiB before the end.
     Backup,
-    /// The hidden volume's, at 64 KiB.
+    /// The hidden volume's header, at offset 64 KiB.
     Hidden,
-    /// Its backup, 64 KiB before the end.
+    /// The backup of that header, 64 KiB before the end.
     HiddenBackup,
     /// The hidden volume's header in TrueCrypt versions before 6, three sectors before the end.
     HiddenLegacy,

@@ -108,7 +108,7 @@ pub fn open_partition(
     };
     let unlocked = unlock(header, credentials, &request)?;
     let on_disk = layout::extent(&unlocked.header, unlocked.slot, header.size())?;
-    // The encrypted area then spans all partitions, and the offset of this one is unknown.
+    // The encrypted area then spans all partitions, and the offset of this partition is unknown.
     if on_disk.offset == layout::FIRST_TRACK && on_disk.len > device.size() {
         return Err(VolumeError::CannotOpen {
             what: "this partition".to_owned(),

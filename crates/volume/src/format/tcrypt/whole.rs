@@ -16,8 +16,8 @@ use super::unlock::Unlocked;
 use crate::detect::{Kind, detect};
 use crate::{Access, Part, VolumeError};
 
-/// Possible sizes in bytes of the area after a hidden volume: 0 with VeraCrypt on Linux, either of the others
-/// on Windows.
+/// Possible sizes in bytes of the area after a hidden volume: 0 with VeraCrypt on Linux, either of the other sizes on
+/// Windows.
 const LEFT_FREE: [u64; 3] = [0, 4096, GROUP];
 
 /// Number of data bytes that are decrypted to check whether they belong to a volume.

@@ -226,7 +226,7 @@ impl crate::format::luks::store::Header for Header {
     }
 }
 
-/// Checks that areas do not overlap, and returns the end of the last one.
+/// Checks that areas do not overlap, and returns the end of the last area.
 fn check_overlaps(mut areas: Vec<(Extent, u32)>) -> Result<u64, String> {
     areas.sort_by_key(|(area, _)| area.offset);
     match areas.windows(2).find(|pair| pair[0].0.offset + pair[0].0.len > pair[1].0.offset) {
