@@ -35,7 +35,7 @@ pub struct Unknown {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Miss {
-    /// The name, and the nearest one.
+    /// The name, and the nearest known name.
     Nothing(String, Option<String>),
     /// The name, and its possible meanings.
     Several(String, Vec<String>),
@@ -155,8 +155,8 @@ fn begins(word: &str, typed: &str) -> bool {
     }
 }
 
-/// The key of the name that differs from the typed text by the fewest letters or, failing that, contains the
-/// most words of it.
+/// The key of the name that differs from the typed text by the fewest letters or, failing that, contains the most of
+/// its words.
 fn nearest<T>(wanted: &[String], all: &[Named<T>]) -> Option<String> {
     let joined: Vec<char> = wanted.concat().chars().collect();
     let far = |named: &Named<T>| {
@@ -180,7 +180,7 @@ fn nearest<T>(wanted: &[String], all: &[Named<T>]) -> Option<String> {
     best.next().is_none().then(|| first.key.clone())
 }
 
-/// Number of letters that are inserted, omitted, changed or swapped with the next one.
+/// Number of letters that are inserted, omitted, changed or swapped with the next letter.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
     for (i, x) in a.iter().enumerate() {

@@ -24,7 +24,7 @@ pub fn bare(headings: Vec<String>, rows: Vec<Vec<String>>, words: usize, width: 
     fitted(filled(headings, rows, is_left, (TableStyle::new(), GAP + 1)), width)
 }
 
-/// A table without rules, with two blanks between columns if there is room, otherwise one.
+/// A table without rules, with two blanks between columns if there is room, otherwise one blank.
 pub fn compact(
     headings: Vec<String>,
     rows: Vec<Vec<String>>,

@@ -12,13 +12,13 @@ const BAR: [f64; 2] = [0.52, 0.80];
 
 /// One bar. Values that are not finite are not drawn, but the text remains.
 pub(crate) struct Bar {
-    /// Its name, on the left above the bar.
+    /// The bar's name, on the left above the bar.
     pub(crate) label: String,
-    /// Its number, on the right above the bar.
+    /// The bar's number, on the right above the bar.
     pub(crate) value_text: String,
     /// Additional readings; may be empty.
     pub(crate) more: String,
-    /// The value at which it starts: 0, except for the steps of a waterfall chart.
+    /// The value at which the bar starts: 0, except for the steps of a waterfall chart.
     pub(crate) from: f64,
     /// Its end.
     pub(crate) value: Option<f64>,

@@ -12,7 +12,7 @@ const LEFT: f64 = 48.0;
 const BOTTOM: f64 = 190.0;
 const HEIGHT: f64 = 210.0;
 
-/// Half the side length of the square around a mark in which its reading is shown.
+/// Half the side length of the square around a mark in which the mark's reading is shown.
 const NEAR: f64 = 8.0;
 
 /// A cell in the chart.

@@ -6,7 +6,7 @@ use super::scale::{Scale, across, upwards};
 use super::strips::{Trace, strips};
 use super::{Drawing, Entry, Point, Role, WIDTH, is_finite};
 
-/// Height of the chart in CSS pixels, and the sides of the plot area in it.
+/// Height of the chart in CSS pixels, and the sides of the plot area within it.
 const HEIGHT: f64 = 190.0;
 const ACROSS: [f64; 2] = [34.0, WIDTH - 8.0];
 const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
@@ -15,7 +15,7 @@ const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
 pub(crate) struct Series {
     /// Name, colour and mark.
     pub(crate) entry: Entry,
-    /// Time in seconds since the start of the run, and speed in percent of plain's median.
+    /// Time in seconds since the start of the run, and speed as a percentage of plain storage's median.
     pub(crate) points: Vec<Point>,
 }
 

@@ -5,7 +5,7 @@ use cryptbench_answer::quantity::digits;
 use super::scale::{Scale, across, upwards};
 use super::{Area, Drawing, Entry, Mark, Reading, Role, WIDTH};
 
-/// Height of the chart in CSS pixels, and the sides of the plot area in it.
+/// Height of the chart in CSS pixels, and the sides of the plot area within it.
 const HEIGHT: f64 = 220.0;
 const ACROSS: [f64; 2] = [34.0, WIDTH - 22.0];
 const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];

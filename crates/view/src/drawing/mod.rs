@@ -49,7 +49,7 @@ const TICK: f64 = 11.0;
 /// Horizontal and vertical position in CSS pixels.
 pub type Point = (f64, f64);
 
-/// A drawing: everything that a page or a file shows of it.
+/// A drawing, with everything that a page or a file shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Its content.

@@ -43,7 +43,7 @@ pub(crate) struct Row {
 pub(crate) struct Overview {
     /// The answer in a sentence.
     pub(crate) title: String,
-    /// Names of the series, and for each whether it is only the cipher, not a system.
+    /// Names of the series, and whether each series is only the cipher, not a system.
     pub(crate) series: Vec<(String, bool)>,
     pub(crate) rows: Vec<Row>,
 }

@@ -115,8 +115,8 @@ pub(crate) fn arm_role(arms: &[Arm], arm: &Arm) -> Role {
         ArmRole::Encrypted => {
             let encrypted = || arms.iter().filter(|a| a.role == ArmRole::Encrypted);
             let position = encrypted().position(|a| a.id == arm.id).unwrap_or(0);
-            // Repeated colours would suggest that two arms are the same. If there are more than five, all have
-            // one colour.
+            // Repeated colours would suggest that two arms are the same. If there are more than five arms, all of them
+            // have the same colour.
             Role::Encrypted(if encrypted().count() > Role::ENCRYPTED { 0 } else { position })
         }
     }

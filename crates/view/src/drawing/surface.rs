@@ -6,7 +6,7 @@ use super::scale::{Scale, across, upwards};
 use super::strips::{self, strips};
 use super::{Anchor, Drawing, Entry, Mark, Point, Role, TICK, WIDTH, look};
 
-/// Height of the chart in CSS pixels, and the upper and lower sides of the plot area in it.
+/// Height of the chart in CSS pixels, and the upper and lower sides of the plot area within it.
 const HEIGHT: f64 = 230.0;
 const DOWN: [f64; 2] = [8.0, HEIGHT - 20.0];
 

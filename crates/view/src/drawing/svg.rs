@@ -13,9 +13,9 @@ const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 /// How colours are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ink<'a> {
-    /// As the classes of [`super::rules`], in an element with this identifier, which is unique in its page.
+    /// Uses the classes of [`super::rules`], in an element with this identifier, which is unique in its page.
     Page(&'a str),
-    /// As the colours of the light scheme, in a document that contains the identifier of this run.
+    /// Uses the colours of the light scheme, in a document that contains the identifier of this run.
     File(&'a str),
 }
 

@@ -184,7 +184,7 @@ fn axis(label: &str) -> Markup {
     }
 }
 
-/// The horizontal position of a percentage of plain speed, in percent of the width.
+/// The horizontal position of a percentage of plain speed, as a percentage of the width.
 fn at(ratio: f64) -> String {
     let place = (100.0 * 100.0 * ratio / END).clamp(0.0, 100.0);
     format!("{:.1}%", if place.is_finite() { place } else { 0.0 })

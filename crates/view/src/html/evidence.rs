@@ -1,5 +1,4 @@
-//! What is stored on the disk: whether data was read back intact, whether it is encrypted, and what is visible
-//! nevertheless.
+//! What is stored on the disk: whether data was read back intact, whether it is encrypted, and what remains visible.
 
 use cryptbench_answer::evidence::{Row, method, rows};
 use cryptbench_record::Record;

@@ -95,7 +95,7 @@ fn length(view: &View<'_>) -> String {
     rests.fold(length, |words, (s, what)| format!("{words}, {what} {}", duration(s)))
 }
 
-/// How trials are split into slices, and how a slice affects the next one.
+/// How trials are split into slices, and how a slice affects the next slice.
 fn slices(view: &View<'_>) -> String {
     let plan = &view.record.plan;
     let Some(slice) = plan.slice_s else { return String::new() };

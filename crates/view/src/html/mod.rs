@@ -90,7 +90,7 @@ pub fn page(report: &Report<'_>) -> String {
     unreachable!("the least of a page is always returned")
 }
 
-/// Size in bytes of the section with the trials, without the record in it.
+/// Size in bytes of the section with the trials, without the embedded record.
 const SECTION_BYTES: usize = 2_000;
 
 /// Whether the first of [`drawings`] is the overview.

@@ -13,7 +13,7 @@ use cryptbench_record::Arm;
 use super::View;
 use crate::drawing::{Drawing, Overview, OverviewRow, Shown};
 
-/// The chart; `None` if the answer has none.
+/// The chart; `None` if the answer has no chart.
 pub(super) fn drawing(view: &View<'_>) -> Option<Drawing> {
     let answer = &view.report.answer;
     let title = answer.headline.first()?.trim_end_matches('.').to_owned();

@@ -83,7 +83,7 @@ impl Render for Section {
     }
 }
 
-/// Charts side by side, with a common legend if it is the same for all.
+/// Charts side by side, with a common legend if all charts have the same legend.
 fn multiples(section: &str, before: usize, figures: &[Figure]) -> Markup {
     let shared = figures
         .split_first()

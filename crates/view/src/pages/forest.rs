@@ -19,7 +19,7 @@ const MORE_STYLE: &str = "
 .machines li { display: flex; justify-content: space-between; gap: 12px; overflow-wrap: anywhere; }
 ";
 
-/// Maximum number of machines in an expanded row, half of them the slowest. It keeps the page below the size
+/// Maximum number of machines in an expanded row, half of them the slowest. This limit keeps the page below the size
 /// limits of mail systems.
 const MOST_MACHINES: usize = 60;
 

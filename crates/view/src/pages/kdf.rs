@@ -17,11 +17,11 @@ const MORE_STYLE: &str = "
 pub struct KdfPage {
     /// Version of the program that took the measurements.
     pub program_version: String,
-    /// How it was measured, in a sentence.
+    /// The method of measurement, in a sentence.
     pub method: String,
     /// Facts about the machine, as pairs of name and text.
     pub facts: Vec<(String, String)>,
-    /// The meaning of the figures, in sentences; the first one is at the top of the page.
+    /// The meaning of the figures, in sentences; the first sentence is at the top of the page.
     pub meaning: Vec<String>,
     /// Bars.
     pub charts: Vec<KdfChart>,

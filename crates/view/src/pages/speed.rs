@@ -11,7 +11,7 @@ use crate::pages::{Frame, of_chart, pairs};
 pub struct SpeedPage {
     /// Version of the program that took the measurements.
     pub program_version: String,
-    /// How it was measured, in a sentence.
+    /// The method of measurement, in a sentence.
     pub method: String,
     /// Facts about the machine, as pairs of name and text.
     pub facts: Vec<(String, String)>,
@@ -45,7 +45,7 @@ pub struct SpeedBar {
     pub decrypt_mb_s: f64,
     /// Mean of both in MB/s.
     pub mean_mb_s: f64,
-    /// Interquartile range in percent of the mean.
+    /// Interquartile range as a percentage of the mean.
     pub spread_percent: f64,
 }
 

@@ -265,7 +265,7 @@ pub fn escaped(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // Brackets contain intervals; followed by a parenthesis, they would be a link.
+            // Brackets enclose intervals. Before a parenthesis, they would be parsed as a link.
             '(' if out.ends_with(']') => out.push_str("\\("),
             '&' => out.push_str("&amp;"),
             c if c.is_control() => out.push(' '),

@@ -19,7 +19,7 @@ use super::{MOST_NAMED, wrap};
 /// Minimum width in columns that leaves space for all figures of a cell.
 const DETAILED: usize = 140;
 
-/// Widths of a sparkline in a table in columns: the maximum, and the minimum that still shows anything.
+/// Maximum width of a sparkline in a table, and the minimum width that still shows anything, both in columns.
 const SPARK: usize = 32;
 const LEAST_SPARK: usize = 6;
 

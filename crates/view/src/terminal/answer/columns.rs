@@ -94,8 +94,7 @@ fn table(columns: &Columns, shown: Shown<'_>) -> Table {
     table
 }
 
-/// Widths of the gap between two columns: the usual one, and the one used if otherwise not even the legend
-/// would fit.
+/// Widths of the gap between two columns: the usual one, and the width used if not even the legend would fit otherwise.
 const GAP: u16 = 2;
 const NARROW_GAP: u16 = 1;
 

@@ -1,5 +1,5 @@
-//! Everything about one cell: its trials, its estimate, the reason for the verdict, and what would settle an
-//! open one.
+//! Everything about one cell: its trials, its estimate, the reason for the verdict, and what would settle an open
+//! verdict.
 
 mod query;
 mod reason;
@@ -21,8 +21,8 @@ use super::layout::{add, clean, empty, fitted};
 use super::{Style, paint, wrap};
 pub use query::NoSuchCell;
 
-/// Everything about one cell as text with a newline at the end. `cell` is `WORKLOAD` or `WORKLOAD/ARM`, each
-/// given as an identifier, a label or a part of one. Without an arm, describes all arms of the workload.
+/// Everything about one cell as text with a newline at the end. `cell` is `WORKLOAD` or `WORKLOAD/ARM`, each given as
+/// an identifier, a label or a part of either. Without an arm, describes all arms of the workload.
 ///
 /// # Errors
 /// [`NoSuchCell`], with the choices, if no workload or arm has this name, or several do.

@@ -37,7 +37,7 @@ trait Named {
     fn label(&self) -> &str;
     fn name<'a>(&'a self, names: &'a Names) -> &'a str;
 
-    /// The label that the record stores for it.
+    /// The label that the record stores for the object.
     fn stored<'a>(&'a self, names: &'a Names) -> &'a str {
         names.label_of(self.name(names)).unwrap_or(self.label())
     }

@@ -1,4 +1,4 @@
-//! The numbers behind a verdict, the rule that led to it, and what would settle an open one.
+//! The numbers behind a verdict, the rule that led to it, and what would settle an open verdict.
 
 use cryptbench_answer::quantity::{duration, fraction, kept_percent, percent, thousands};
 use cryptbench_estimate::comparison::{as_ratio, sound_estimate};
