@@ -493,7 +493,7 @@ impl Target {
         self.kind.as_deref().is_none_or(|kind| kind == DIRECTORY)
     }
 
-    /// The targets that the user encrypted and that were compared with this one.
+    /// The targets that the user encrypted and that were compared with this target.
     pub fn places(&self) -> impl Iterator<Item = &PairedTarget> {
         self.paired.iter().chain(&self.also_paired)
     }
@@ -570,7 +570,7 @@ pub struct EmulatedDevice {
     pub late_us: Option<f64>,
 }
 
-/// A target that the user prepared for comparison with the plain one.
+/// A target that the user prepared for comparison with the plain target.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PairedTarget {

@@ -80,7 +80,7 @@ impl<'a> RunTime<'a> {
         self.ended.store(self.is_stopped(), Ordering::Relaxed);
     }
 
-    /// Ends the current part of the run this long after the start of the run, if its limit is later than that.
+    /// Ends the current part of the run this long after the start of the run, if its current limit is later.
     pub(crate) fn end_sooner(&self, length: Duration) {
         let mut end = held(&self.end);
         if let (Some(end), Some(sooner)) = (end.as_mut(), self.started.checked_add(length)) {
@@ -105,7 +105,7 @@ impl<'a> RunTime<'a> {
 
     /// Time for which the process was suspended since the last call, as far as it was detected.
     pub(crate) fn gaps(&self) -> Duration {
-        // After a suspension, this thread may continue before the one that checks.
+        // After a suspension, this thread may continue before the thread that checks.
         let since = held(&self.seen).ticked.elapsed();
         if since > GAP {
             thread::sleep(2 * TICK);

@@ -159,7 +159,7 @@ impl Found {
 pub(crate) fn lock(file: &File) -> Result<(), Refusal> {
     match lock_within(file, Lock::Exclusive, PATIENCE) {
         Err(e) if e.kind() == io::ErrorKind::WouldBlock => Err(Refusal::Locked),
-        // On a file system without locks, nobody can hold one.
+        // On a file system without locks, nobody can hold a lock.
         _ => Ok(()),
     }
 }

@@ -18,7 +18,7 @@ const OF_THE_KERNEL: [&str; 9] =
 pub(crate) struct Others {
     /// The directory along the path in which someone else can rename entries.
     pub(crate) rename_in: Option<PathBuf>,
-    /// Whether only the user who ran sudo can do this; that user could do the same as root.
+    /// Whether only the user who ran sudo can rename entries there; that user could also do this as root.
     pub(crate) only_asker: bool,
     /// Whether a directory that only this user can access cannot be created, because the file system does not store
     /// permissions.

@@ -28,7 +28,7 @@ impl Measured<'_> {
             ios: 1,
             bytes: 0,
             latency: Percentiles { mean_us: us, p50_us: us, max_us: us, ..Percentiles::default() },
-            // The threads of the derivation exit with it, and their time counts as that of the load.
+            // The threads of the derivation exit at its end, and their CPU time counts as the load's.
             cpu_process_s: passed.generator_s,
             cpu_machine_s: passed.busy_s,
             device: passed.device.map(Into::into),

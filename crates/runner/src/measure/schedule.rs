@@ -459,7 +459,7 @@ impl Driver<'_> {
         if takers.first() == Some(&0) && takers.len() > 1 { takers } else { Vec::new() }
     }
 
-    /// The interleaved arms of a block, and their order.
+    /// The interleaved arms of a block, and the order of their turns.
     fn turns(&self, workload: usize, block: u32) -> Option<Turns> {
         let slicing = self.slicing(workload).ok().flatten()?;
         let arms = self.takers(workload);

@@ -21,7 +21,7 @@ use crate::recorder::Recorder;
 use crate::time::within;
 use crate::{Halt, RunError};
 
-/// Maximum ratio of a system's set-up time to the expected one.
+/// Maximum ratio of a system's set-up time to the expected time.
 const SLACK: f64 = 3.0;
 
 impl<'a> Claimed<'a> {

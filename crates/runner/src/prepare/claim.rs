@@ -227,7 +227,7 @@ impl<'a> Claimed<'a> {
         kinds
     }
 
-    /// The target of an arm; volumes are on the plain one.
+    /// The target of an arm; volumes are on the plain target.
     pub(crate) fn target_of(&self, arm: Option<&ArmSpec>) -> &PreparedTarget {
         match arm.map(|arm| arm.target) {
             Some(Place::Encrypted(number)) => &self.encrypted[number],

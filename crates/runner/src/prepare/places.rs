@@ -59,7 +59,7 @@ pub(super) fn give_partitions(plan: &Plan, plain: &mut PreparedTarget, reserve: 
     }
 }
 
-/// A note for readers about arms whose data is in a different region of the disk from that of plain storage.
+/// A note for readers about arms whose data is in a different region of the disk from plain storage's data.
 pub(super) fn note(
     arms: &[ArmSpec],
     plain: &PreparedTarget,

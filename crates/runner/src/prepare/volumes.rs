@@ -27,7 +27,7 @@ pub const UNLOCK_TIME: Duration = Duration::from_secs(2);
 /// Minimum size of a volume's data area in bytes, without its headers.
 const DATA: u64 = 1 << 20;
 
-/// The passphrase of every volume, and one that opens none. They protect nothing.
+/// The passphrase of every volume, and a passphrase that opens none. Neither protects anything.
 const RIGHT: &[u8] = b"correct horse battery staple";
 const WRONG: &[u8] = b"correct horse battery staple?";
 

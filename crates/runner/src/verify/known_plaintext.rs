@@ -1,4 +1,5 @@
-//! Files with known names, sizes and times: anything that the storage shows of them is revealed by the system.
+//! Files with known names, sizes and times: anything that the storage shows about these files is revealed by the
+//! system.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ pub(super) const CHANGED: u64 = 981_173_106;
 
 /// Files and their directories.
 pub(super) struct Known {
-    /// The outer directory, and the one within it.
+    /// The outer directory, and the directory within it.
     pub(super) directories: [PathBuf; 2],
     pub(super) files: Vec<File>,
     /// A word contained in all names.

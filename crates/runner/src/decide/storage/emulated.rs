@@ -11,7 +11,7 @@ use crate::decide::sizes::{containers, file_space, least_scratch, makes_files};
 use crate::look::Facts;
 use crate::request::EmulateRequest;
 
-/// Size of the scratch file if the user sets none.
+/// Size of the scratch file if the user does not specify a size.
 const USUAL: u64 = 256 * MIB;
 
 /// Bytes that ext4 needs in addition to a sixteenth.
