@@ -19,8 +19,8 @@ pub(crate) const MOST_WATCHERS: usize = 48;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Minimum interval between updates of a page, because each update slightly disturbs the machine being measured.
 const EVERY: Duration = Duration::from_millis(500);
-/// Size of one part in bytes. The next part is read from the log only once this one is being sent, so a page that
-/// does not read holds back only one part.
+/// Size of one part in bytes. The next part is read from the log only while the current part is being sent, so a page
+/// that does not read holds back only one part.
 const PART: usize = 64 << 10;
 
 struct Watcher {

@@ -120,7 +120,7 @@ impl Measurement {
         Ok(())
     }
 
-    /// Asks the run to exit cleanly; returns false if there is none.
+    /// Asks the run to exit cleanly; returns false if no run is in progress.
     pub(crate) fn cancel(&self) -> bool {
         self.interrupt(&self.process())
     }

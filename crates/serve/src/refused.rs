@@ -23,7 +23,7 @@ impl Refused {
         Self { status, problem: problem.into(), field: None }
     }
 
-    /// A run is in progress; the request would disturb it, or would start a second one.
+    /// A run is in progress; the request would disturb it, or would start a second run.
     pub(crate) fn busy(problem: &str) -> Self {
         Self::new(StatusCode::CONFLICT, problem)
     }

@@ -42,7 +42,7 @@ pub(crate) struct Runs {
 pub(crate) struct Stamp {
     pub modified: SystemTime,
     pub len: u64,
-    /// Detects whether the title has changed, if there is one.
+    /// Detects whether the title, if any, has changed.
     pub titled: Option<(SystemTime, u64)>,
 }
 
@@ -118,7 +118,7 @@ impl Runs {
     }
 
     /// Deletes the files that the run `name` created, and its directory. Returns the names of other files in it; these
-    /// remain with the directory.
+    /// files and the directory remain.
     pub(crate) fn delete(&self, name: &str) -> Result<Vec<String>, NotChanged> {
         let failed = |e: io::Error| NotChanged::Failed(format!("Cannot delete everything: {e}."));
         let (parent, run) = self.hold(name)?;
@@ -137,8 +137,8 @@ impl Runs {
         }
     }
 
-    /// The directory of runs and that of the run `name`. Both are held open, so that a link that replaces one of
-    /// them does not redirect anything.
+    /// The directory of runs and that of the run `name`. Both are held open, so that a link that replaces a directory
+    /// does not redirect anything.
     fn hold(&self, name: &str) -> Result<(Directory, Directory), NotChanged> {
         if !is_name(name) {
             return Err(NotChanged::Unknown);

@@ -192,7 +192,7 @@ pub struct Asked {
     pub alone: Option<(f64, f64)>,
     /// The arm's disk requests per second at queue depth 1, if it splits requests of another size into equal pieces.
     pub pieces_alone: Option<f64>,
-    /// CPU seconds per request, minus those of plain storage.
+    /// CPU seconds per request, minus the CPU seconds of plain storage.
     pub work_s: Option<f64>,
     /// The part of these seconds that cannot run in parallel: the work of the busiest thread, or the whole work
     /// divided by the number of CPUs.

@@ -19,7 +19,7 @@ pub fn trimmed_mean(values: &[f64], each_side: usize) -> Option<f64> {
     Some(kept.iter().sum::<f64>() / kept.len() as f64)
 }
 
-/// The difference between `a` and `b` in percent of the larger one; positive if `b` is smaller.
+/// The difference between `a` and `b` as a percentage of the larger value; positive if `b` is smaller.
 pub fn percent_of_larger(a: f64, b: f64) -> f64 {
     100.0 * (a - b) / a.max(b)
 }

@@ -95,7 +95,7 @@ fn pooled(effects: &[Effect], confidence: f64, fit: fn(&[Effect]) -> Fit) -> Opt
         between: fit.between,
         method: fit.method,
         share_between: fit.between / (fit.between + typical_variance(&sound)),
-        // The next machine cannot be known better than the mean of all. If machines do not differ, the
+        // The next machine cannot be known better than the mean of all machines. If machines do not differ, the
         // modification makes the interval of the mean the wider one.
         next_low: next_low.min(fit.mean - half_width),
         next_high: next_high.max(fit.mean + half_width),
@@ -103,7 +103,7 @@ fn pooled(effects: &[Effect], confidence: f64, fit: fn(&[Effect]) -> Fit) -> Opt
 }
 
 impl Pooled {
-    /// The two-sided p-value of "this machine is one of these", for a machine that is not one of them.
+    /// The two-sided p-value of "this machine is one of these", for a machine outside these.
     pub fn p_of_next(&self, effect: Effect) -> f64 {
         let variance = effect.variance + self.between + self.standard_error.powi(2);
         let df = (self.machines - 1) as f64;
@@ -181,7 +181,7 @@ impl Fit {
         Self { mean: sums.mean, variance: factor / sums.weight, between, method }
     }
 
-    /// The fit to all `count` effects except one, with the same τ², from the sums over all.
+    /// The fit to all `count` effects except one, with the same τ², from the sums over all effects.
     fn without(&self, sums: &Sums, effect: Effect, count: usize) -> Self {
         let own = 1.0 / (effect.variance + self.between);
         let weight = sums.weight - own;

@@ -55,9 +55,9 @@ fn closed_walk(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<usize>
 
 /// For each arm, the arms that follow it, in random order.
 ///
-/// Arm `a` is followed by `a + shift` for each of `turns` shifts, in which every one from 0 to `arms` - 1 occurs
-/// equally often. As a result, an arm is entered as often as it is left, and a closed walk exists as soon as all
-/// arms are connected.
+/// Arm `a` is followed by `a + shift` for each of `turns` shifts, in which every value from 0 to `arms` - 1 occurs
+/// equally often. As a result, an arm is entered as often as it is left, and a closed walk exists as soon as all arms
+/// are connected.
 fn exits(random: &mut ChaCha8Rng, arms: usize, turns: usize) -> Vec<VecDeque<usize>> {
     let shifts = loop {
         let mut shifts: Vec<usize> = (0..turns / arms * arms).map(|turn| turn % arms).collect();

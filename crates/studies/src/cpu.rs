@@ -1,5 +1,5 @@
-//! CPU usage as in the studies, in percent of all CPUs. It uses the scheduler's exact accounting if trials have it,
-//! because the machine's busy time minus its baseline before the run includes any change in other activity.
+//! CPU usage as in the studies, as a percentage of all CPUs. It uses the scheduler's exact accounting if trials have
+//! it, because the machine's busy time minus its baseline before the run includes any change in other activity.
 
 use cryptbench_record::{Record, Trial};
 use cryptbench_stats::estimate;

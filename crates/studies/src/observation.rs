@@ -75,7 +75,7 @@ impl Observation {
         &self.about[dimension as usize]
     }
 
-    /// Whether a smaller value is the better one.
+    /// Whether smaller values are better.
     pub fn lower_is_better(&self) -> bool {
         matches!(self.unit, "s" | "ms" | "us/iteration" | "% lost")
     }

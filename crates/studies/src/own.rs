@@ -21,7 +21,7 @@ const MIB: f64 = 1_048_576.0;
 /// The patterns of Anvil that study D used.
 const FOUR: [&str; 4] = ["seq-read-4m", "seq-write-4m", "rand-read-4k-q1", "rand-write-4k-q1"];
 
-/// The tables of one study from records of its profiles; records of other profiles yield none.
+/// The tables of one study from records of its profiles; records of other profiles yield no tables.
 pub fn own(study: Letter, records: &[Record]) -> Vec<Table> {
     let of = |profile: &str| records.iter().find(|r| r.plan.profile == profile);
     match study {
@@ -216,7 +216,7 @@ fn hd_tune(record: &Record) -> Vec<Table> {
     encrypted(record).map(table).collect()
 }
 
-/// Study B: times, without the longest and the shortest one.
+/// Study B: times, without the longest and the shortest time.
 fn copies(record: &Record) -> Table {
     let mut rows = Vec::new();
     for workload in &record.plan.workloads {
@@ -249,7 +249,7 @@ fn copies(record: &Record) -> Table {
     }
 }
 
-/// Study C: iozone's mean loss in percent of the larger value over all cells, the same figure between identical
+/// Study C: iozone's mean loss as a percentage of the larger value over all cells, the same figure between identical
 /// series, and dd's times.
 fn losses(iozone: Option<&Record>, dd: Option<&Record>) -> Option<Table> {
     let mut rows = Vec::new();

@@ -167,7 +167,7 @@ fn drop(about: &str, cells: &[Pair<'_>], of: Denominator, within: &Band) -> Outc
     Ok(finding(within.holds(drop), vec![text]))
 }
 
-/// The mean drops of two pairs of selections, with a description of both.
+/// The mean drops of two pairs of selections, with descriptions of both pairs.
 fn two_drops(
     all: &[Observation],
     one: &(Select, Select),

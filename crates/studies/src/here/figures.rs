@@ -199,7 +199,7 @@ impl<'a> View<'a> {
         self.systems().filter_map(part).collect()
     }
 
-    /// The increase of CPU usage by `arm` over plain storage in percent of all CPUs, block by block.
+    /// The increase of CPU usage by `arm` over plain storage, as a percentage of all CPUs, block by block.
     pub(super) fn more_cpu(&self, arm: &Arm, which: impl Fn(&Workload) -> bool) -> Option<Figure> {
         let usage = Usage::of(self.record);
         let plain = self.plain?;
@@ -209,7 +209,7 @@ impl<'a> View<'a> {
         Figure::mean_of(&self.workloads(which).filter_map(one).collect::<Vec<_>>())
     }
 
-    /// Mean difference between trials of plain storage, in percent of the larger value.
+    /// Mean difference between trials of plain storage, as a percentage of the larger value.
     pub(super) fn between_series(&self) -> Option<f64> {
         let plain = self.plain?;
         let mut all = Vec::new();

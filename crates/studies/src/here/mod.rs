@@ -23,7 +23,7 @@ pub enum Told {
     Holds,
     /// The interval is outside the range.
     DoesNotHold,
-    /// It holds for some systems, but not for others.
+    /// The conclusion holds for some systems, but not for others.
     HoldsForSome,
     /// The interval extends beyond the range.
     CannotBeTold,

@@ -33,7 +33,7 @@ impl Series {
         self.fitted.iter().find(|f| f.model == model)
     }
 
-    /// The first consecutive sizes for which `is` holds, as the smallest and the largest of them.
+    /// The first consecutive sizes for which `is` holds, given as the smallest and the largest size.
     fn sizes(&self, is: impl Fn(&Cell) -> bool) -> Option<(String, String)> {
         let mut row = self.cells.iter().skip_while(|c| !is(c)).take_while(|c| is(c));
         let first = row.next()?;

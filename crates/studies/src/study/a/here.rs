@@ -1,5 +1,5 @@
-//! Fits study A's models to a record of its protocol: the time that an arm adds to requests of each size, and
-//! whether the study's numbers show the same.
+//! Fits study A's models to a record of its protocol: the time that an arm adds to requests of each size, and whether
+//! it agrees with the study's numbers.
 
 use cryptbench_catalog::DeviceModel;
 use cryptbench_record::{Arm, ArmRole, Operation, Record, Trial};
@@ -92,7 +92,7 @@ fn line(
     Ok(Some(line))
 }
 
-/// Median times of plain storage and of an arm, by size. A mean of a few trials would depend on the worst one.
+/// Median times of plain storage and of an arm, by size. A mean of a few trials would depend on the worst trial.
 fn measured(record: &Record, arm: &Arm, read: bool) -> Vec<Cell> {
     let operation = if read { Operation::Read } else { Operation::Write };
     let Some(plain) = plain(record) else { return Vec::new() };
@@ -164,7 +164,7 @@ fn pairs<'a>(ours: &'a [Cell], theirs: &'a [Cell]) -> impl Iterator<Item = (&'a 
     ours.iter().filter_map(|own| Some((own, theirs.iter().find(|c| c.bytes == own.bytes)?)))
 }
 
-/// The distance of plain storage from that of a published device: mean |ln(ours / theirs)|.
+/// The distance between plain storage here and on a published device: mean |ln(ours / theirs)|.
 fn distance(ours: &[Cell], theirs: &[Cell]) -> f64 {
     let all: Vec<f64> =
         pairs(ours, theirs).map(|(a, b)| (a.plain_us / b.plain_us).ln().abs()).collect();
