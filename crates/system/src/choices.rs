@@ -1,4 +1,4 @@
-//! The systems available on this machine from which a run chooses if its user specifies none.
+//! The systems available on this machine from which a run chooses if its user does not specify any.
 
 use cryptbench_catalog::{BUILTIN_MOUNTED, BUILTIN_RAW, Remedy};
 
@@ -7,8 +7,8 @@ use crate::registry::{find, with_null_layers};
 use crate::system::{ArmSpec, Availability, Role, System};
 use crate::{Abilities, Selection, SystemError};
 
-/// The sector size for this program's engine if only one is measured: LUKS2's larger sectors, because they are
-/// faster.
+/// The sector size for this program's engine if only one sector size is measured: LUKS2's larger sectors, because they
+/// are faster.
 const DATA_UNIT: u32 = 4096;
 
 /// A system that a run can choose.
@@ -68,8 +68,8 @@ fn candidate(
     Ok(Candidate { system: system.name, arms, lacks: None })
 }
 
-/// Plain storage twice, and only AES-256 in this process: with LUKS2's sectors, or with those of both formats
-/// if nothing else is measured (`alone`).
+/// Plain storage twice, and only AES-256 in this process: with LUKS2's sectors, or with the sectors of both formats if
+/// nothing else is measured (`alone`).
 ///
 /// # Errors
 /// [`SystemError`].

@@ -304,7 +304,7 @@ impl Tail {
     }
 }
 
-/// The line that states why a program failed: the last one, or `Failed to ...` if advice follows it (ntfs-3g).
+/// The line that states why a program failed: the last line, or `Failed to ...` if advice follows it (ntfs-3g).
 /// mount(8) prints a reference to dmesg(1) after that line.
 fn last_line(said: &str) -> Option<&str> {
     let is_advice = |line: &str| line.starts_with("dmesg(1) may have more");

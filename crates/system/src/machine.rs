@@ -14,8 +14,8 @@ use cryptbench_text::shown;
 use crate::Availability;
 use crate::resource::mapping;
 
-/// A server program derives its key before it mounts. On a busy machine with two cores, CryFS needs half a
-/// minute for that.
+/// A server program derives its key before it mounts its file system. On a busy machine with two cores, CryFS needs
+/// half a minute for the key.
 const READY_WITHIN: Duration = Duration::from_secs(300);
 
 /// Why NTFS cannot be created and mounted on this machine, and the remedy, if any.
@@ -46,7 +46,7 @@ pub(crate) struct Machine {
     pub(crate) ready_within: Duration,
     /// A program that always has this shorter limit.
     pub(crate) hurried: Option<(&'static str, Duration)>,
-    /// The directory for private mount points, if not the usual one.
+    /// The directory for private mount points, if not the usual directory.
     pub(crate) mount_points: Option<PathBuf>,
     /// Whether containers are filled before use. Tests of other features skip that to save time.
     pub(crate) fills: bool,
@@ -149,7 +149,7 @@ impl Machine {
         })
     }
 
-    /// The version of a loaded module, empty if it does not report one.
+    /// The version of a loaded module, empty if the module does not report a version.
     pub(crate) fn version_of(&self, module: &str) -> String {
         let version = fs::read_to_string(self.loaded.join(module).join("version"));
         version.unwrap_or_default().trim().to_owned()

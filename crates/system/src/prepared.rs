@@ -101,7 +101,7 @@ pub enum Random {
     Untold,
     /// Everything except some structures of the system itself, such as file headers and lists of names.
     Mostly,
-    /// Every byte from this one on is ciphertext or random filling.
+    /// Every byte from this offset on is ciphertext or random filling.
     From(u64),
 }
 
@@ -137,20 +137,19 @@ pub struct PreparedArm {
     pub covers_files: bool,
     /// Processes that serve it.
     pub daemons: Vec<u32>,
-    /// The file or directory with its stored data, if it has its own. It must not contain plaintext, and
-    /// decrypted data is not visible in it. A run also sets this to the file that contains the measured storage
-    /// itself.
+    /// The file or directory with its stored data, if the arm has its own. It must not contain plaintext, and decrypted
+    /// data is not visible in it. A run also sets this to the file that contains the measured storage itself.
     pub stored: Option<PathBuf>,
     /// The layers above [`stored`](Self::stored) that have the data in a separate page cache, from the top
     /// down: the block device of a file system that a process serves, and the file that a process serves to a
     /// loop device without direct I/O.
     pub cached_above: Vec<PathBuf>,
-    /// Whether direct writes may end in an underlying page cache. The data is on the device when that cache has
-    /// been written back. Flushing the I/O target and [`stored`](Self::stored) waits for that.
+    /// Whether direct writes may end in an underlying page cache. The data is on the device when that cache has been
+    /// written back. Flushing the I/O target and [`stored`](Self::stored) waits for this write-back.
     pub cached_below: bool,
     /// The arm with the settings that its system chose, if any were unspecified.
     pub turned_out: Option<ArmSpec>,
-    /// Kernel parameters that are set for this arm's trials and restored for all others.
+    /// Kernel parameters that are set for this arm's trials and restored for all other trials.
     pub parameters: Vec<ForTrials>,
     /// The operation that writes the arm's data to its device if flushing its files does not.
     pub(crate) write_back: Option<WriteBack>,

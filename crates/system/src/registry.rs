@@ -190,8 +190,8 @@ fn with_presets(selection: &Selection, chosen: &[&System]) -> Selection {
     selection
 }
 
-/// The null layer of an encrypted arm: the same software path without the cipher. If there are several, the one
-/// with the most settings in common.
+/// The null layer of an encrypted arm: the same software path without the cipher. If there are several null layers, the
+/// one with the most settings in common.
 pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSpec> {
     let system = find(arm.system).ok().filter(|_| arm.role == Role::Encrypted)?.null_layer();
     // A null layer in another location has a different path (fscrypt: in a container, or on the target itself).

@@ -147,7 +147,7 @@ pub struct System {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) settings: &'static [Setting],
-    /// Another system whose null layer is the software path of this one without its cipher.
+    /// Another system whose null layer is the software path of this system without its cipher.
     pub(crate) null_layer: Option<&'static System>,
     /// Whether it is included when a user asks for all systems.
     pub(crate) in_all: bool,
@@ -283,7 +283,7 @@ impl System {
         }
     }
 
-    /// Bytes of the partition of a disk for `len` bytes of files if `arm` is set up on one.
+    /// Bytes of the partition of a disk for `len` bytes of files if `arm` is set up on a partition.
     pub fn partition(&self, arm: &ArmSpec, len: u64) -> Option<u64> {
         match &self.kind {
             Kind::Mapped(mapped) => mapped::partition(mapped, arm, len),

@@ -43,7 +43,7 @@ impl Transport {
         }
     }
 
-    /// Its name among the values of the setting.
+    /// The transport's name among the values of the setting.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Auto => AUTO,

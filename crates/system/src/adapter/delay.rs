@@ -35,7 +35,7 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// A layer with a known cost. Its name cannot be mistaken for that of a real system.
+/// A layer with a known cost. Its name cannot be mistaken for the name of a real system.
 pub(crate) static DELAY: System = System {
     settings: SETTINGS,
     in_all: false,

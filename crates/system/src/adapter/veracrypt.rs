@@ -256,7 +256,7 @@ fn create(arm: &ArmSpec, size: u64, container: &Path) -> Vec<OsString> {
         ["--text", "--non-interactive", "--stdin", "--create", "--volume-type=normal"]
             .map(Into::into)
             .into();
-    // If the container is a device, the program uses all of it.
+    // If the container is a device, the program uses the whole device.
     if !is_device(container) {
         words.push(format!("--size={size}").into());
     }
@@ -281,7 +281,7 @@ fn mount(arm: &ArmSpec, container: &Path) -> Vec<OsString> {
     words
 }
 
-/// The PRF and the PIM. With a specified PRF, the program need not try all of them.
+/// The PRF and the PIM. With a specified PRF, the program need not try all PRFs.
 fn derivation(arm: &ArmSpec) -> [OsString; 2] {
     let prf = match value(arm, "prf") {
         "sha-256" => "SHA-256",

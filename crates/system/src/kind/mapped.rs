@@ -175,7 +175,7 @@ pub(crate) struct Disk {
     pub(crate) daemons: Vec<u32>,
     /// The transport through which this process serves it, if any.
     pub(crate) served: Option<Transport>,
-    /// The ublk device, if it is one.
+    /// The ublk device, if the disk is one.
     pub(crate) ublk: Option<UblkDisk>,
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn filled(mapped: &Mapped, len: u64, files: u64, free: u64) -> u64 {
     layout(len, mapped.room(len, files, free), false).0
 }
 
-/// Bytes of the partition for an I/O target of `len` bytes, without other files, if `arm` is set up on one.
+/// Bytes of the partition for an I/O target of `len` bytes, without other files, if `arm` is set up on a partition.
 pub(crate) fn partition(mapped: &Mapped, arm: &ArmSpec, len: u64) -> Option<u64> {
     let place = Place::of(arm);
     let (bytes, _) = layout(len, mapped.room(len, 0, 0), arm.is_set(IO_TARGET.name, "device"));

@@ -28,7 +28,7 @@ pub(crate) fn identity(process: u32) -> Option<Identity> {
     Some(Identity { device: process.into(), inode: start, born: None })
 }
 
-/// The process that a killed run started as `program` with the unique `argument`: the one with the recorded
+/// The process that a killed run started as `program` with the unique `argument`: the process with the recorded
 /// identity. Without an identity, the process of this user with that program and argument.
 pub(crate) fn of_dead_run(
     program: &str,

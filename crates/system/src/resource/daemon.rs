@@ -23,7 +23,7 @@ use crate::machine::Machine;
 use crate::provision::mountinfo::{MountEntry, mount_at};
 use crate::provision::{filesystem, process};
 
-/// The type of a mount whose program does not set one.
+/// The type of a mount whose program does not set a type.
 const UNNAMED: &str = "fuse";
 
 /// A program started as a child, which does some work or serves a file system.

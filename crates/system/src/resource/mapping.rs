@@ -103,7 +103,7 @@ pub(super) fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-/// Number of the device with this name; `None` if the kernel does not have one.
+/// Number of the device with this name; `None` if the kernel has no such device.
 ///
 /// Uses sysfs instead of /dev, because udev creates and removes nodes with a delay.
 pub(super) fn number_of(name: &str) -> Option<u64> {

@@ -76,7 +76,8 @@ impl Partitions {
         BORDER
     }
 
-    /// Writes a table to `disk`, open as `file`, and adds partitions of these lengths. The disk must have none.
+    /// Writes a table to `disk`, open as `file`, and adds partitions of these lengths. The disk must not have
+    /// partitions.
     ///
     /// # Errors
     /// [`SystemError::Target`] if it has partitions or is too small, [`SystemError::Io`]; nothing is left.
@@ -237,7 +238,7 @@ impl PartitionTable {
         Some((file, node))
     }
 
-    /// Whether the table on the disk is this one.
+    /// Whether the disk still has this table.
     fn is_on(&self, file: &File, node: &Node) -> bool {
         let mut header = [0; HEADER];
         read_exact_at(file, &mut header, sector(node) as u64).is_ok()
@@ -245,7 +246,7 @@ impl PartitionTable {
             && header[GUID..GUID + 16] == self.guid
     }
 
-    /// Makes the kernel forget the partitions, then overwrites the table if it is still this one.
+    /// Makes the kernel forget the partitions, then overwrites the table if the disk still has it.
     fn take_away(&self, file: &File, disk: &Node) -> Result<(), SystemError> {
         for (number, node) in self.own(disk) {
             partition::remove(file, number).map_err(|e| match e.kind() {

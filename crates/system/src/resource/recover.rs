@@ -1,5 +1,5 @@
-//! Cleans up after killed runs: removes the resources that are listed in their journals, if they are still the
-//! same.
+//! Cleans up after killed runs: removes the resources that are listed in their journals, if they still have the
+//! recorded identity.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub fn cleanup() -> Vec<Cleaned> {
     cleanup_by_subject().into_iter().map(|(_, done)| done).collect()
 }
 
-/// Like [`cleanup`], but also returns the subject of each killed process that recorded one.
+/// Like [`cleanup`], but also returns the subject of each killed process that recorded a subject.
 pub fn cleanup_by_subject() -> Vec<(Option<PathBuf>, Cleaned)> {
     state_directories().iter().flat_map(|d| cleanup_in(d)).collect()
 }

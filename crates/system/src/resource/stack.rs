@@ -147,7 +147,7 @@ impl ResourceStack {
         self.live::<R>(number)
     }
 
-    /// Records a resource that will be created together with the next one, and returns its number.
+    /// Records a resource that will be created together with the next resource, and returns its number.
     pub(crate) fn announce<R: Resource<Live: 'static>>(
         &mut self,
         what: R,

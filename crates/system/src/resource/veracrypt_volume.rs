@@ -62,8 +62,8 @@ pub(crate) fn create(
         let is_new = |mount: &&MountEntry| !before.iter().any(|b| b.device == mount.device);
         let device = device_of(container);
         let file = device.as_deref().and_then(file_below);
-        // If there are several new mounts, the device identifies the right one. With kernel crypto, the device does not
-        // identify the mount.
+        // If there are several new mounts, the device identifies the right mount. With kernel crypto, the device does
+        // not identify the mount.
         let mount = served()
             .iter()
             .filter(is_new)

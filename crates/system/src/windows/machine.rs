@@ -1,4 +1,4 @@
-//! What systems require on this machine: nothing, because a run on Windows does not set up any.
+//! What systems require on this machine: nothing, because a run on Windows does not set up any system.
 
 use std::path::PathBuf;
 

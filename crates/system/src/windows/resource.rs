@@ -82,7 +82,7 @@ impl AnyResource {
         }
     }
 
-    /// Whether a volume is in use through it: always false, because none is mounted here.
+    /// Whether a volume is in use through it: always false, because no volume is mounted on Windows.
     pub fn is_mount(&self) -> bool {
         false
     }
@@ -189,7 +189,7 @@ impl PrivateDirectory {
     }
 }
 
-/// The partitions of a disk: a run makes none here.
+/// The partitions of a disk: a run on Windows makes none.
 pub enum Partitions {}
 
 impl Partitions {
@@ -198,7 +198,7 @@ impl Partitions {
         lens.iter().sum()
     }
 
-    /// Bytes at the start of the disk that their table takes.
+    /// Bytes at the start of the disk that their table occupies.
     pub const fn before() -> u64 {
         0
     }

@@ -1,4 +1,4 @@
-//! A block device in use on this machine. Windows has no means for a program to serve one.
+//! A block device in use on this machine. Windows has no means for a program to serve such a device.
 
 use std::fs::File;
 use std::io;

@@ -265,8 +265,8 @@ fn layout(format: &str) -> &'static str {
 
 /// The null layers of the first choice, then every choice that dm-crypt supports.
 ///
-/// A sweep does not multiply the null layers: one of each kind per I/O target is enough to separate the cost of
-/// the layer from that of the cipher.
+/// A sweep does not multiply the null layers: one of each kind per I/O target is enough to separate the cost of the
+/// layer from the cost of the cipher.
 pub(super) fn arms(
     system: &System,
     selection: &Selection,
