@@ -8,8 +8,8 @@ use crate::system;
 
 /// A zero-initialised byte buffer whose address is a multiple of [`AlignedBuf::ALIGN`].
 ///
-/// Direct I/O requires memory aligned to the device's logical block size, which is at most 4096
-/// bytes on current Linux devices. One alignment therefore suits all of them.
+/// Direct I/O requires memory aligned to the device's logical block size, which is at most 4096 bytes on current Linux
+/// devices. One alignment therefore suits all devices.
 pub struct AlignedBuf {
     ptr: NonNull<u8>,
     len: usize,
@@ -46,9 +46,9 @@ impl AlignedBuf {
 
     /// Allocates `len` zeroed bytes, on huge pages if the kernel grants them.
     ///
-    /// The block layer treats a physically contiguous request as one segment. With small pages, whether a buffer is
-    /// contiguous depends on the page allocator, and differs from buffer to buffer. A virtio queue of 256 descriptors
-    /// holds either eight contiguous requests of 1 MiB, or a single one whose pages are scattered.
+    /// The block layer treats a physically contiguous request as one segment. With small pages, the page allocator
+    /// determines whether a buffer is contiguous, which differs from buffer to buffer. A virtio queue of 256
+    /// descriptors holds either eight contiguous requests of 1 MiB, or a single such request whose pages are scattered.
     ///
     /// # Panics
     /// As for [`Self::zeroed`].
@@ -62,10 +62,11 @@ impl AlignedBuf {
         Some(Self { ptr: system::huge_pages(whole)?, len, owner: Owner::Mapping(whole) })
     }
 
-    /// Number of its bytes on huge pages, as reported by the operating system; 0 if it does not report them.
+    /// Number of the buffer's bytes on huge pages, as reported by the operating system; 0 if it does not report this
+    /// number.
     pub fn bytes_on_huge_pages(&self) -> usize {
         let start = self.ptr.addr().get();
-        // The kernel lists adjacent mappings with the same permissions as one.
+        // The kernel lists adjacent mappings with the same permissions as one mapping.
         system::on_huge_pages(start..start + self.len).min(self.len)
     }
 

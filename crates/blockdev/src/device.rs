@@ -7,9 +7,9 @@ use crate::IoTarget;
 
 /// Storage consisting of sectors: a file, a disk, memory, or the plaintext of an opened volume.
 ///
-/// Offsets and lengths are in bytes and must be multiples of [`sector`](Self::sector). A request outside the
-/// device fails with [`io::ErrorKind::InvalidInput`]. Several threads may send requests concurrently; after
-/// overlapping writes each sector holds the data of one of them, as on a disk.
+/// Offsets and lengths are in bytes and must be multiples of [`sector`](Self::sector). A request outside the device
+/// fails with [`io::ErrorKind::InvalidInput`]. Several threads may send requests concurrently; after overlapping
+/// writes, each sector holds the data of one of these writes, as on a disk.
 pub trait BlockDevice: Send + Sync {
     /// Length in bytes, a multiple of [`sector`](Self::sector).
     fn size(&self) -> u64;
@@ -17,7 +17,7 @@ pub trait BlockDevice: Send + Sync {
     /// The granularity of requests in bytes: a power of two, at least 512.
     fn sector(&self) -> usize;
 
-    /// The bytes after the last whole sector. Only files can have them; disk images of some programs end with such a
+    /// The bytes after the last whole sector. Only files can have such bytes; disk images from some programs end with a
     /// partial sector.
     fn rest(&self) -> Vec<u8> {
         Vec::new()
@@ -56,12 +56,11 @@ pub trait BlockDevice: Send + Sync {
     /// The error of the underlying storage.
     fn flush(&self) -> io::Result<()>;
 
-    /// Informs the underlying storage that these bytes are no longer needed. Later reads of them return
+    /// Informs the underlying storage that these bytes are no longer needed. Later reads of these bytes return
     /// unspecified data.
     ///
-    /// # Errors
-    /// [`io::ErrorKind::Unsupported`] if the storage cannot discard; this default always returns
-    /// it.
+    /// # Errors [`io::ErrorKind::Unsupported`] if the storage cannot discard; this default implementation always
+    /// returns it.
     fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
         let _ = (offset, len);
         Err(io::ErrorKind::Unsupported.into())
@@ -72,11 +71,11 @@ pub trait BlockDevice: Send + Sync {
         false
     }
 
-    /// This device's bytes as a range of a file under a pure transform, if the device is nothing more than that.
-    /// Requests may then access the file directly and concurrently, without this trait.
+    /// This device's bytes as a range of a file under a pure transform, if the device is nothing more than such a
+    /// range. Requests may then access the file directly and concurrently, without this trait.
     ///
-    /// A device that checks each request, or that can become read-only, must return `None`, as this
-    /// default does.
+    /// A device that checks each request, or that can become read-only, must return `None`, as this default
+    /// implementation does.
     fn io_target(&self) -> Option<IoTarget> {
         None
     }

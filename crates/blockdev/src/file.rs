@@ -31,9 +31,9 @@ impl FileDevice {
         Self::from_file(system::open_without_waiting(path, !read_only)?, mode, read_only)
     }
 
-    /// Like [`open`](Self::open), for a file that is already open for reading and, unless `read_only`, for writing.
-    /// The device uses this file even if its name now refers to another one. The mode and the wait for completion are
-    /// set on the open file description, so they affect every descriptor of it.
+    /// Like [`open`](Self::open), for a file that is already open for reading and, unless `read_only`, for writing. The
+    /// device uses this file even if its name now refers to another one. The mode and the wait for completion are set
+    /// on the open file description, so they affect all of its descriptors.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -78,7 +78,7 @@ impl BlockDevice for FileDevice {
         if self.rest == 0 {
             return Vec::new();
         }
-        // Direct I/O reads whole sectors; the last read is truncated at the end of the file.
+        // Direct I/O reads whole sectors; a read at the end of the file is truncated there.
         let mut last = AlignedBuf::zeroed(self.sector);
         match system::read_once_at(&self.file, &mut last, self.size) {
             Ok(got) if got >= self.rest => last[..self.rest].to_vec(),

@@ -23,7 +23,7 @@ pub enum IoMode {
     Buffered,
 }
 
-/// The target of a load's reads and writes, with the inline layer if there is one.
+/// The target of a load's reads and writes, with the inline layer, if any.
 ///
 /// An I/O target has no information about encryption systems. The load engine therefore cannot distinguish the
 /// arms, and cannot favour one.
@@ -41,8 +41,9 @@ pub struct IoTarget {
 
 /// Marks a file in RAM as non-blocking, and returns whether it is one.
 ///
-/// Its requests never wait for a device. The kernel does not know this about tmpfs, so io_uring hands every request
-/// to a worker thread, which takes two wake-ups to copy 4 KiB. If the file is marked, the kernel copies immediately.
+/// Requests to such a file never wait for a device. The kernel does not assume this for tmpfs, so io_uring passes every
+/// request to a worker thread, which takes two wake-ups to copy 4 KiB. If the file is marked, the kernel copies the
+/// data immediately.
 pub fn never_waits(file: &File) -> bool {
     system::mark_if_in_memory(file)
 }

@@ -2,7 +2,7 @@
 //! and wiped.
 //!
 //! An unprivileged user may lock only a little memory (64 KiB on older systems). Short secrets therefore share pages,
-//! and long ones get separate pages.
+//! and long secrets get separate pages.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -40,7 +40,7 @@ pub fn lock_in_place(start: *const u8, len: usize) {
     }
 }
 
-/// A page that short secrets share.
+/// A page that is shared by short secrets.
 struct Page {
     start: NonNull<u8>,
     /// One bit for each slot; set if the slot is in use.
@@ -70,7 +70,8 @@ enum Home {
 }
 
 impl LockedBytes {
-    /// Allocates `len` zeros. They are usable even if they cannot be locked; [`locking_failed`] reports that.
+    /// Allocates `len` zeros. The memory is usable even if it cannot be locked; [`locking_failed`] reports this
+    /// failure.
     pub fn zeroed(len: usize) -> Self {
         Self::with(len, true)
     }

@@ -7,9 +7,9 @@ use crate::system;
 
 /// The share, 0 to 1, of `range` of `file` that is in the page cache, counted in whole pages.
 ///
-/// The query does not change the cache. `None` if the kernel does not report it: before Linux 6.5, on other
-/// systems, under a seccomp filter that does not know the call, for a file that this process neither owns nor
-/// may write, and for huge pages. Also `None` for an empty range.
+/// The query does not change the cache. `None` if the kernel does not report the share: before Linux 6.5, on other
+/// systems, under a seccomp filter that does not permit the call, for a file that this process neither owns nor may
+/// write, and for huge pages. Also `None` for an empty range.
 pub fn cached_share(file: &File, range: Range<u64>) -> Option<f64> {
     if range.is_empty() {
         return None;

@@ -1,13 +1,14 @@
-//! The interface of an encryption layer that runs inside the process that does the I/O.
+//! The interface of an encryption layer that runs in the process that performs the I/O.
 
-/// How a layer forwards requests. By default, like a cipher, it forwards all of them immediately and unsplit.
+/// How a layer forwards requests. By default, a layer forwards all requests immediately and unsplit, as a cipher does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passes {
-    /// Whether it processes one request at a time, in the order of issue.
+    /// Whether the layer processes one request at a time, in the order of issue.
     pub is_serial: bool,
-    /// The maximum number of bytes that it forwards in one piece; larger requests are split into consecutive pieces.
+    /// The maximum number of bytes that the layer forwards in one piece; larger requests are split into consecutive
+    /// pieces.
     pub piece: Option<u32>,
-    /// Whether it writes each piece twice, like a data journal.
+    /// Whether the layer writes each piece twice, like a data journal.
     pub writes_twice: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Windows: files through its cache, and memory that is kept out of the page file.
+//! Windows: files through the system's cache, and memory that is kept out of the page file.
 #![expect(clippy::disallowed_methods, reason = "the same on Windows")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -13,7 +13,7 @@ use windows_sys::Win32::System::Memory::VirtualLock;
 
 use crate::IoMode;
 
-/// Opens a file for reading, and for writing if `write`.
+/// Opens a file for reading and, if `write` is set, for writing.
 pub(crate) fn open_without_waiting(path: &Path, write: bool) -> io::Result<File> {
     File::options().read(true).write(write).open(path)
 }
@@ -22,7 +22,8 @@ pub(crate) fn is_block_device(_kind: FileType) -> bool {
     false
 }
 
-/// Rejects modes that bypass the cache: on Windows they must be set when the file is opened (`cryptbench_os::files`).
+/// Rejects modes that bypass the cache: on Windows, such modes must be set when the file is opened
+/// (`cryptbench_os::files`).
 pub(crate) fn set_mode(_file: &File, mode: IoMode) -> io::Result<()> {
     match mode {
         IoMode::Buffered => Ok(()),

@@ -13,7 +13,7 @@ use rustix::fs::{Advice, AtFlags, FallocateFlags, OFlags, StatxFlags};
 
 use crate::IoMode;
 
-/// Opens a file for reading, and for writing if `write`. For a pipe, does not wait for the other end.
+/// Opens a file for reading and, if `write` is set, for writing. For a pipe, does not wait for the other end.
 pub(crate) fn open_without_waiting(path: &Path, write: bool) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     File::options().read(true).write(write).custom_flags(flags.bits() as i32).open(path)
@@ -30,7 +30,7 @@ pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
     flags.set(OFlags::DIRECT, mode == IoMode::Direct);
     rustix::fs::fcntl_setfl(file, flags)?;
     if mode == IoMode::Direct {
-        // A direct write must first remove its range from the page cache, and io_uring hands each such write to a
+        // A direct write must first remove its range from the page cache, and io_uring passes each such write to a
         // worker thread (kiocb_invalidate_pages in the kernel's mm/filemap.c). An empty cache avoids this.
         let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     }
@@ -75,7 +75,7 @@ pub(crate) fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<
 
 /// Frees the space of a range, which then reads as zeros (fallocate(2)).
 pub(crate) fn punch_hole(file: &File, offset: u64, len: u64) -> io::Result<()> {
-    // On a block device the kernel turns this into a discard (block/fops.c, blkdev_fallocate).
+    // On a block device, the kernel turns this call into a discard (block/fops.c, blkdev_fallocate).
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     Ok(rustix::fs::fallocate(file, flags, offset, len)?)
 }

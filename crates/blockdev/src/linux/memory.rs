@@ -43,7 +43,7 @@ pub(crate) fn huge_pages(whole: usize) -> Option<NonNull<u8>> {
     // SAFETY: the range is this mapping, and the advice does not change its content. If the kernel refuses, small
     // pages are used.
     let _ = unsafe { madvise(ptr.cast(), whole, Advice::LinuxHugepage) };
-    // The bytes are already zero. Writing them allocates the pages in order now, so that no request has to do it.
+    // The bytes are already zero. Writing them allocates the pages in order now, so that no request has to do so.
     // SAFETY: `whole` bytes from `ptr` are mapped for writing and not yet shared.
     unsafe { ptr.write_bytes(0, whole) };
     NonNull::new(ptr)
@@ -51,8 +51,8 @@ pub(crate) fn huge_pages(whole: usize) -> Option<NonNull<u8>> {
 
 /// Unmaps memory that [`pages`] or [`huge_pages`] mapped.
 ///
-/// # Safety
-/// One of them mapped these `len` bytes, they have not been unmapped, and nothing uses them any more.
+/// # Safety One of these functions mapped these `len` bytes, they have not been unmapped, and nothing uses them any
+/// more.
 pub(crate) unsafe fn give_back(start: NonNull<u8>, len: usize) {
     // SAFETY: the caller's promise.
     let _ = unsafe { munmap(start.as_ptr().cast(), len) };
@@ -64,12 +64,11 @@ pub(crate) fn lock(start: *const u8, len: usize) -> bool {
     unsafe { mlock(start.cast_mut().cast(), len) }.is_ok()
 }
 
-/// Excludes memory from [`pages`] from core dumps and from child processes, if the kernel supports
-/// this.
+/// Excludes memory that [`pages`] mapped from core dumps and from child processes, if the kernel supports this.
 pub(crate) fn keep_to_this_process(start: NonNull<u8>, len: usize) {
     for advice in [Advice::LinuxDontDump, Advice::LinuxDontFork] {
-        // SAFETY: the range is a separate mapping. It is missing in child processes, but this program only creates
-        // children that execute another program.
+        // SAFETY: the range is a separate mapping. Child processes do not inherit the range, but this program creates
+        // only children that execute another program.
         let _ = unsafe { madvise(start.as_ptr().cast(), len, advice) };
     }
 }
