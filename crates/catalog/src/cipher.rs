@@ -1,4 +1,4 @@
-//! The ciphers of several systems or formats, with their names in each.
+//! The ciphers that several systems or formats share, with their name in each.
 
 /// Separator in records between the names of several drivers of one arm.
 pub const BETWEEN_DRIVERS: &str = " + ";
@@ -45,7 +45,7 @@ pub static AES_128_XTS: Cipher = aes_xts("aes-128-xts", "AES-128-XTS", 256);
 /// LUKS1's default until 2013 (cryptsetup 1.6.0, release notes).
 pub static AES_256_CBC_ESSIV: Cipher =
     disk("aes-256-cbc-essiv", "AES-256-CBC-ESSIV", "aes-cbc-essiv:sha256", 256, "cbc(aes)");
-/// Used by TrueCrypt 4.1 to 4.3 and old LUKS volumes; the key ends with 16 bytes for the tweaks.
+/// Used by TrueCrypt 4.1 to 4.3 and by old LUKS volumes; the last 16 bytes of the key are for the tweaks.
 pub static AES_256_LRW: Cipher =
     disk("aes-256-lrw", "AES-256-LRW", "aes-lrw-benbi", 384, "lrw(aes)");
 /// BitLocker's before XTS.
@@ -100,8 +100,8 @@ static CHACHA: Cipher = Cipher {
     )
 };
 
-/// The kernel's disk ciphers. By default, dm-crypt is measured with the first or, with `integrity = aead`, with the
-/// first that authenticates.
+/// The kernel's disk ciphers. By default, dm-crypt is measured with the first cipher or, with `integrity = aead`, with
+/// the first cipher that authenticates.
 ///
 /// Specifications and key sizes: cryptsetup(8), section "Authenticated disk encryption", and the kernel's
 /// `Documentation/admin-guide/device-mapper/dm-crypt.rst`.
@@ -143,14 +143,13 @@ impl Cipher {
         self.key_bits as usize / 8
     }
 
-    /// The cipher, and the mode with IV generator, of the specification: `aes` and `xts-plain64`.
+    /// The cipher in the specification, and the mode with IV generator: `aes` and `xts-plain64`.
     pub fn parts(&self) -> (&'static str, &'static str) {
         self.specification.split_once('-').unwrap_or((self.specification, ""))
     }
 }
 
-/// A cipher as usually written, without the mode that all disks use: `aes-256-xts` is `AES-256`, `SERPENT` is
-/// `Serpent`.
+/// A cipher's usual name, without the mode that all disks use: `aes-256-xts` is `AES-256`, `SERPENT` is `Serpent`.
 #[must_use]
 pub fn cipher_title(name: &str) -> String {
     let name = name.to_lowercase();

@@ -1,4 +1,5 @@
-//! Published rates at which graphics cards guess passphrases of volumes. None of them were measured by this program.
+//! Published rates at which graphics cards guess passphrases of volumes. This program did not measure any of these
+//! rates.
 
 /// One published rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,8 +28,8 @@ pub const PROGRAM: &str = "hashcat 6.1.1-83";
 /// measurement.
 pub const SOURCE: &str = "gist.github.com/Chick3nman/e4fcee00cb6d82874dace72106d73fef";
 
-/// 64-byte header keys, as required for AES-256 in XTS mode. The source states one iteration less than the volume
-/// uses, because the first is outside its loop.
+/// 64-byte header keys, as required for AES-256 in XTS mode. The source states one iteration less than the volume uses,
+/// because the first iteration is outside the program's loop.
 pub const GUESSING: &[Guessing] = &[
     rate("sha-512", "13721 VeraCrypt SHA512 + XTS 512 bit", 500_000, 2_837.0),
     rate("sha-256", "13751 VeraCrypt SHA256 + XTS 512 bit", 500_000, 3_985.0),
@@ -37,8 +38,8 @@ pub const GUESSING: &[Guessing] = &[
     rate("ripemd-160", "13711 VeraCrypt RIPEMD160 + XTS 512 bit", 655_331, 2_771.0),
 ];
 
-/// Rates from the same source for volumes whose derivation `kdf` does not measure at their own cost, by format, at
-/// the benchmark's iteration count.
+/// Rates from the same source, by format, at the benchmark's iteration count. These rates are for volumes whose key
+/// derivation `kdf` does not measure at the volumes' own cost.
 pub const OTHER_VOLUMES: &[Guessing] = &[
     rate("LUKS1 with SHA-1", "14600 LUKS", 163_045, 28_356.0),
     rate("BitLocker", "22100 BitLocker", 1_048_576, 4_363.0),
@@ -57,13 +58,13 @@ const fn rate(
     Guessing { function, mode, iterations, per_second }
 }
 
-/// The published rate of a function; `None` if none is known.
+/// The published rate of a function; `None` if no rate is known.
 pub fn guessing(function: &str) -> Option<&'static Guessing> {
     GUESSING.iter().find(|rate| rate.function == function)
 }
 
 impl Guessing {
-    /// Guesses per second at this iteration count: the time per guess is proportional to the iterations.
+    /// Guesses per second at this iteration count: the time per guess is proportional to that count.
     pub fn at(&self, iterations: u64) -> f64 {
         self.per_second * f64::from(self.iterations) / iterations as f64
     }

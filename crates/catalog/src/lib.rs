@@ -1,8 +1,8 @@
-//! Known facts about encryption systems, as data: their names, ciphers, packages, traces and weaknesses, each
-//! stored once.
+//! Known facts about encryption systems, as data: their names, ciphers, packages, the traces they leave, and
+//! weaknesses, each stored once.
 //!
 //! Records refer to systems by name, and may come from later versions. [`find`] knows the names of this version; all
-//! others are shown as they are in the record.
+//! other names are shown as they are in the record.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

@@ -1,9 +1,9 @@
 //! Packages by their names in each distribution, and the programs in them.
 //!
-//! Debian's names were looked up with apt-cache (12), Alpine's in aports; those in Fedora, Arch and openSUSE in
-//! public package lists and install scripts of 2026. If no source was found, Fedora and openSUSE install packages by
-//! the path of a program (`dnf install /usr/bin/qemu-storage-daemon` finds the package that contains it). On Arch,
-//! users are advised to search, because pacman refuses a whole command that contains an unknown name.
+//! Debian's names were looked up with apt-cache (12), Alpine's in aports; names in Fedora, Arch and openSUSE in public
+//! package lists and install scripts from 2026. If no source was found, Fedora and openSUSE install packages by the
+//! path of a program (`dnf install /usr/bin/qemu-storage-daemon` finds the package that contains it). On Arch, users
+//! are advised to search, because pacman refuses a whole command that contains an unknown name.
 
 use crate::systems::SYSTEMS;
 
@@ -46,9 +46,9 @@ pub struct Package {
     pub(crate) alpine: Option<&'static str>,
     /// Other sources, as text that follows "no known package for X:".
     pub elsewhere: &'static str,
-    /// Programs in the package whose names differ from its name in Debian.
+    /// Programs in the package whose names differ from the package's name in Debian.
     pub(crate) programs: &'static [&'static str],
-    /// Whether its names in other distributions were looked up.
+    /// Whether the package's names in other distributions were looked up.
     pub looked_up: bool,
 }
 
@@ -75,7 +75,7 @@ pub(crate) const fn debians(debian: &'static str, programs: &'static [&'static s
     Package { programs, looked_up: false, ..everywhere(debian) }
 }
 
-/// Packages that several systems need, or that only a workload needs.
+/// Packages that several systems need, or that are needed only by a workload.
 static SHARED: &[Package] = &[
     Package { suse: Some("btrfsprogs"), programs: &["mkfs.btrfs"], ..everywhere("btrfs-progs") },
     Package { programs: &["mkfs.vfat"], ..everywhere("dosfstools") },
@@ -105,7 +105,7 @@ pub fn with_program(program: &str) -> Option<&'static Package> {
 }
 
 impl Package {
-    /// Its name for a package manager.
+    /// The package's name for a package manager.
     pub fn name(&self, manager: Manager) -> Option<&'static str> {
         match manager {
             Manager::Apt => Some(self.debian),

@@ -46,13 +46,13 @@ impl Remedy {
         self
     }
 
-    /// This remedy followed by another one, separated by a semicolon.
+    /// This remedy followed by another remedy, separated by a semicolon.
     pub fn besides(mut self, other: impl Into<Self>) -> Self {
         self.0.push(Part::Next);
         self.then(other)
     }
 
-    /// The remedy without `known`, if it starts with that; otherwise the whole remedy.
+    /// The remedy without `known`, if it starts with `known`; otherwise the whole remedy.
     pub fn beyond(&self, known: &Self) -> Option<Self> {
         let rest = self.0.strip_prefix(&known.0[..]).unwrap_or(&self.0);
         (!rest.is_empty()).then(|| Self(rest.to_vec()))
@@ -67,7 +67,7 @@ impl Remedy {
         asked.copied().filter(|package| package.looked_up)
     }
 
-    /// The remedy with the names of a distribution, or with Debian's if `manager` is unknown.
+    /// The remedy with a distribution's package names, or with Debian's if `manager` is unknown.
     pub fn told(&self, manager: Option<Manager>) -> String {
         let told = self.0.iter().enumerate().map(|(place, part)| match part {
             Part::Say(words) => words.clone(),
@@ -78,7 +78,7 @@ impl Remedy {
     }
 }
 
-/// Packages whose names in the distribution are unknown keep Debian's names, and are marked as such.
+/// Packages whose names in the distribution are unknown keep Debian's names, and these are marked as such.
 fn install(packages: &[&Package], manager: Option<Manager>) -> String {
     let debians = || packages.iter().map(|p| p.debian).collect::<Vec<_>>().join(" ");
     match manager {

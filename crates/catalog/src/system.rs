@@ -1,4 +1,4 @@
-//! The properties of one system, for all callers.
+//! The properties of one system, as used by all callers.
 
 use crate::Package;
 use crate::systems::SYSTEMS;
@@ -15,17 +15,17 @@ pub struct System {
     pub family: Family,
     /// What encrypts.
     pub encrypts: Encrypts,
-    /// Kernel features that it requires, and what requires them.
+    /// Kernel features that the system requires, and the component that requires each.
     pub needs: &'static [(Facility, &'static str)],
     /// Packages that no other system needs.
     pub packages: &'static [Package],
     /// The file system type of its mounts in the kernel's list.
     pub mounted_as: Option<&'static str>,
-    /// Names of files that identify it, in or below the directory of a volume.
+    /// Names of files that identify the system, in or below a volume's directory.
     pub files: &'static [&'static str],
     /// The prefix of its device mapper devices, if they have no UUID.
     pub devices: Option<&'static str>,
-    /// Why it should be avoided, however fast it is.
+    /// Why the system should be avoided, however fast it is.
     pub weakness: Option<Weakness>,
 }
 
@@ -38,8 +38,8 @@ pub enum Named {
     Title(&'static str),
     /// By a title with the arm's layout in parentheses: `cryptbench mount (LUKS2)`.
     WithLayout(&'static str),
-    /// By the arm's layout with the system in parentheses, as in `LUKS2 (dm-crypt)`. The first of these two layouts
-    /// is shown without the system; the second is the usual one.
+    /// By the arm's layout with the system in parentheses, as in `LUKS2 (dm-crypt)`. The first of the two layouts given
+    /// here is shown without the system; the second is the usual layout.
     ByLayout(&'static str, [&'static str; 2]),
     /// By a title and the value of a setting.
     WithValue(&'static str, &'static str),
@@ -75,7 +75,7 @@ pub enum Encrypts {
     Prepared,
 }
 
-/// A part of the kernel that several systems need.
+/// A part of the kernel that is needed by several systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Facility {
     /// FUSE: file systems served from user space.
@@ -118,7 +118,7 @@ pub fn encrypts(name: &str) -> Option<Encrypts> {
 }
 
 impl System {
-    /// The usual name of an arm with this layout and these settings; `None` if that is its label.
+    /// The usual name of an arm with this layout and these settings; `None` if the arm's label is the usual name.
     pub fn title<'a>(
         &self,
         layout: Option<&str>,
@@ -142,7 +142,7 @@ impl System {
         })
     }
 
-    /// Its name for users where there is no arm of it.
+    /// The system's name for users where no arm of the system is involved.
     pub fn usual_title(&self) -> String {
         let layout = match self.named {
             Named::ByLayout(_, [_, usual]) => Some(usual),

@@ -35,7 +35,7 @@ pub static SYSTEMS: &[&System] = &[
     &PAIRED,
 ];
 
-/// A system of one volume without further known properties.
+/// A system that creates one volume, and has no further known properties.
 const fn volume(name: &'static str, about: &'static str, encrypts: Encrypts) -> System {
     System {
         name,
@@ -185,7 +185,7 @@ pub static TRUECRYPT: System = System {
     ..volume("truecrypt", "TrueCrypt volumes by tcplay on the kernel's dm-crypt", Encrypts::Kernel)
 };
 
-/// The pass-through of programs over a directory.
+/// The pass-through for programs that store encrypted files in a directory.
 pub static BINDFS: System = System {
     encrypts: Encrypts::Nothing,
     needs: &[(Facility::Fuse, "bindfs")],
@@ -375,7 +375,7 @@ pub static ZFS: System = System {
     ..volume("zfs", "OpenZFS with native encryption of datasets", Encrypts::Kernel)
 };
 
-/// bcachefs, formatted with `--encrypted`; Debian 12 and 13 have no package of its programs.
+/// bcachefs, formatted with `--encrypted`; Debian 12 and 13 have no package with its programs.
 pub static BCACHEFS: System =
     volume("bcachefs", "bcachefs with its own encryption (ChaCha20-Poly1305)", Encrypts::Kernel);
 

@@ -1,4 +1,4 @@
-//! The keywords for work in profiles, records and results of other programs.
+//! The keywords for work in profiles, in records and in results from other programs.
 
 crate::named! {
     /// The order of a workload's requests, or what it does instead of requests.
@@ -8,7 +8,7 @@ crate::named! {
         Sequential = "sequential",
         /// Any block.
         Random = "random",
-        /// Any block, some more often than others.
+        /// Any block, but some blocks more often than others.
         Zipf = "zipf",
         /// Every block once in a random order.
         Permutation = "permutation",
@@ -57,7 +57,7 @@ crate::named! {
         Curve = "curve",
         /// A grid of tests with columns for reads and writes (CrystalDiskMark, Anvil).
         Grid = "grid",
-        /// Percent difference per file size and record size, one map per operation (iozone).
+        /// Percentage difference by file size and record size, with one map per operation (iozone).
         Heatmap = "heatmap",
         /// Mean, standard deviation and speed per copy (dd).
         Copies = "copies",
@@ -71,7 +71,8 @@ crate::named! {
 }
 
 crate::named! {
-    /// The estimator of a published study. Shown next to our estimate; never part of a verdict.
+    /// The estimator of a published study. Its figure is shown next to this program's estimate, and is never part of a
+    /// verdict.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub enum Estimator {
         /// Arithmetic mean of all trials.
