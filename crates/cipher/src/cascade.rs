@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Size of a piece in bytes. All stages process a piece before the next piece, so that source and result stay in the
-/// L1 cache.
+/// Size of a piece in bytes. All stages process a piece before the next piece is started, so that source and result
+/// stay in the L1 cache.
 const PIECE: usize = 8 * 1024;
 
 /// The stages in encryption order, each with its own mode and tweaks.
@@ -21,8 +21,8 @@ impl Cascade {
         Self { stages, name }
     }
 
-    /// Calls `pass` for pieces of whole units, for one stage after another. All stages except the first work in
-    /// place.
+    /// Splits the buffer into pieces of a whole number of units, and calls `pass` on each piece for every stage in
+    /// turn. All stages except the first work in place.
     fn each<'a>(
         run: Run,
         mut buffer: Buffer<'_>,

@@ -46,7 +46,7 @@ impl AesCcm {
         let mask = self.mask(nonce, data);
         let expected = self.authenticate(nonce, data);
         let stored = u128::from_le_bytes(*tag) ^ u128::from_le_bytes(mask);
-        // Compares all bytes, so that the time does not reveal how many of them match.
+        // Compares all bytes, so that the time does not reveal how many bytes match.
         let right = stored == u128::from_le_bytes(expected);
         if !right {
             data.fill(0);
@@ -67,7 +67,7 @@ impl AesCcm {
         chain[0]
     }
 
-    /// XORs the keystream with `data`, and returns the part of it for the tag.
+    /// XORs the keystream with `data`, and returns the part of the keystream for the tag.
     fn mask(&self, nonce: &[u8; NONCE], data: &mut [u8]) -> Block {
         assert!(data.len() < 1 << (8 * COUNTER), "the counter has {COUNTER} bytes");
         let stream = |number: u32| {

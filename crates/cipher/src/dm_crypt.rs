@@ -46,8 +46,8 @@ enum Mode {
     Xts(Iv),
     /// CBC with `eboiv` after the Elephant diffuser; the second half of the key is used for the sector keys.
     Elephant,
-    /// LRW with `benbi`, which counts in the same way as LRW, or with another generator, whose IV is the index of a
-    /// unit's first block.
+    /// LRW with `benbi`, which counts in the same way as LRW, or with another generator, whose IV is used as the index
+    /// of a unit's first block.
     Lrw(Option<Iv>),
     Hctr2(Tweak),
 }
@@ -112,7 +112,7 @@ pub fn dm_crypt(
 }
 
 /// Like [`dm_crypt`], with the IVs that cryptsetup uses for keyslots, which it encrypts without the kernel. Some of
-/// these IVs differ.
+/// these IVs differ from dm-crypt's.
 ///
 /// # Errors
 /// As for [`dm_crypt`].
@@ -216,7 +216,7 @@ impl Spec {
         let mut all: Vec<_> = one.clone().map(|bytes| self.keys * bytes).collect();
         if self.is_lmk() {
             // The seed is as long as a key. If the total length is divisible by the number of keys, dm-crypt assumes
-            // that there is no seed.
+            // that the key has no seed.
             let seeded = one.map(|bytes| (self.keys + 1) * bytes);
             all.extend(seeded.filter(|sum| !sum.is_multiple_of(self.keys)));
             all.sort_unstable();
@@ -260,7 +260,7 @@ impl AnyMode {
             None if mode == "ecb" => Self::Ecb,
             // dm-crypt ignores the generator if the mode does not use IVs.
             Some(("ecb", name)) => Iv::parse(name, algorithm, unknown).map(|_| Self::Ecb)?,
-            // The specification from the time when there was only CBC.
+            // The form of specification from the time when dm-crypt supported only CBC.
             None if mode == "plain" => Self::Cbc(Iv::Keyless(Tweak::Plain)),
             Some(("cbc", name)) if named("lmk", name) => Self::Lmk,
             Some(("cbc", name)) => Self::Cbc(Iv::parse(name, algorithm, unknown)?),

@@ -51,7 +51,7 @@ pub enum CipherError {
         /// Every known name.
         known: Vec<&'static str>,
     },
-    /// The digest of an ESSIV hash cannot be used as a key of the cipher.
+    /// The digest of an ESSIV hash cannot be used as a key for the cipher.
     #[error("ESSIV with {hash} produces keys of {bytes} bytes, which {cipher} does not accept")]
     EssivKey {
         /// Name of the cipher.
@@ -68,7 +68,7 @@ pub enum CipherError {
         cipher: &'static str,
         /// The requested mode.
         mode: String,
-        /// Every length in bytes that is valid.
+        /// Every valid length in bytes.
         expected: Vec<usize>,
         /// The given number of bytes.
         actual: usize,

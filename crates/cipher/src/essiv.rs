@@ -26,7 +26,7 @@ const fn hash<D: Digest>(name: &'static str, bytes: usize) -> Hash {
     Hash { name, bytes, digest: digest::<D> }
 }
 
-/// Linux's `wp256` and `wp384` are the start of Whirlpool's digest. Linux's `rmd160` is `ripemd160` in cryptsetup,
+/// Linux's `wp256` and `wp384` are truncations of Whirlpool's digest. Linux's `rmd160` is `ripemd160` in cryptsetup,
 /// and `wp512` is `whirlpool`.
 static HASHES: [Hash; 29] = [
     hash::<Sha1>("sha1", 20),
@@ -60,8 +60,8 @@ static HASHES: [Hash; 29] = [
     hash::<Ripemd160>("ripemd160", 20),
 ];
 
-/// The hashes that ESSIV can be used with, by their names in Linux's crypto API. Not every cipher accepts a key of
-/// the length of the digest.
+/// The hashes with which ESSIV can be used, by their names in Linux's crypto API. Not every cipher accepts a key as
+/// long as the digest.
 pub fn essiv_hashes() -> impl Iterator<Item = &'static str> {
     HASHES.iter().map(|hash| hash.name)
 }

@@ -9,7 +9,7 @@ use crate::cpu::Tier;
 
 /// Proof that the CPU supports an instruction set.
 pub(crate) trait Isa: Copy + Send + Sync + 'static {
-    /// The instruction set, if `tier` allows it and the CPU supports all of it.
+    /// The instruction set, if `tier` allows it and the CPU supports all of its features.
     fn new(tier: Tier) -> Option<Self>;
 
     /// Calls `f` in a separate function that is compiled for the instruction set. This applies only to inlined code:
@@ -48,8 +48,8 @@ macro_rules! instruction_sets {
 instruction_sets! {
     /// AES-NI without AVX, for small CPU cores.
     AesNi: Aesni, "sse4.1", "aes", "pclmulqdq";
-    /// AES-NI with AVX. AVX instructions have three operands, which saves moves, and no other encodings are mixed
-    /// with them.
+    /// AES-NI with AVX. AVX instructions have three operands, which saves moves, and avoids a mix of instruction
+    /// encodings.
     AesNiAvx: Aesni, "avx", "aes", "pclmulqdq";
     /// AVX2.
     Avx2: Avx2, "avx2";

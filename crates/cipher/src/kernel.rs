@@ -24,7 +24,7 @@ pub(crate) fn tell<T: ?Sized>(value: &T, visit: Visit<'_>) {
 ///
 /// An algorithm that implements this can be used with every mode.
 pub(crate) trait BlockKernel<const N: usize>: Send + Sync {
-    /// Number of blocks per call that keep the kernel busy; modes pass multiples of it if they can.
+    /// Number of blocks per call that keep the kernel busy; modes pass multiples of this number if they can.
     fn parallel(&self) -> usize;
 
     /// Encrypts any number of blocks in place.
@@ -66,8 +66,8 @@ pub(crate) trait UnitKernel: Send + Sync {
 /// The position of a run of data units in the sequence of tweaks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
-    /// Tweak number of the first unit. Tweak numbers have 128 bits, as in IEEE 1619; in the public interface, the
-    /// first one must fit in 64 bits.
+    /// Tweak number of the first unit. Tweak numbers have 128 bits, as in IEEE 1619; in the public interface, the first
+    /// tweak number must fit in 64 bits.
     pub(crate) first: u128,
     /// Unit length and tweak step.
     pub(crate) layout: Layout,

@@ -32,7 +32,7 @@ static BLOWFISH: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 56, blocks: narro
 static CAST5: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 16, blocks: narrow::cast5 };
 static TRIPLE_DES: Stage<{ narrow::BLOCK }> = Stage { key_bytes: 24, blocks: narrow::triple_des };
 
-/// The stages of a cipher in encryption order, and how the mode is applied to them.
+/// The stages of a cipher in encryption order, and how the mode is applied to these stages.
 enum Stages {
     /// One cipher with 64-bit blocks.
     Narrow(&'static Stage<{ narrow::BLOCK }>),
@@ -79,7 +79,7 @@ pub struct LegacyCipher {
     pub mode: LegacyMode,
     /// Total length of the keys of all stages, in bytes.
     pub key_bytes: usize,
-    /// Cipher block size in bytes: 8 or 16; 16 for a cascade of both.
+    /// Cipher block size in bytes: 8 or 16; 16 for a cascade with both block sizes.
     pub block_bytes: usize,
     stages: Stages,
 }
@@ -124,7 +124,7 @@ pub fn legacy_ciphers() -> &'static [LegacyCipher] {
 /// The encrypted part of a volume.
 #[derive(Clone, Copy)]
 enum Area {
-    /// One data unit of any length, with separate rules for CBC.
+    /// One data unit of any length, with IVs and whitening that differ from those of sectors in CBC.
     Header,
     /// 512-byte sectors.
     Data,
@@ -300,8 +300,8 @@ impl Either {
     }
 }
 
-/// CBC with TrueCrypt's IVs and whitening. The whitening bytes follow the seed of the IVs for sectors; for headers,
-/// they always start at byte 8.
+/// CBC with TrueCrypt's IVs and whitening. The whitening bytes follow the seed of the IVs for sectors; for headers, the
+/// whitening bytes always start at byte 8.
 fn cbc<const N: usize>(
     cipher: Box<dyn BlockKernel<N>>,
     iv_key: &[u8; LegacyCipher::IV_KEY_BYTES],

@@ -42,7 +42,7 @@ pub struct CipherInfo {
 
 /// How a cipher in the registry uses its key.
 enum Keying {
-    /// XTS, with stages in encryption order: a single one, or a cascade.
+    /// XTS, with stages in encryption order: a single stage, or a cascade.
     Xts(&'static [&'static Algorithm]),
     /// A block as long as the data unit.
     Wide(KeyWide),
@@ -116,7 +116,7 @@ static HISTORY: &[CipherInfo] = &[
     CipherInfo::history("3des-168-cbc", "3DES-168-CBC (history)", 24, ("des3_ede", "cbc-plain64")),
 ];
 
-/// Ciphers that can only be measured, because they were used in the past.
+/// Ciphers that were used in the past, and can only be measured.
 pub fn history() -> &'static [CipherInfo] {
     HISTORY
 }
@@ -177,8 +177,8 @@ impl CipherInfo {
         }
     }
 
-    /// Whether the cipher's block is the whole data unit, as with Adiantum. It then has only one key, instead of one
-    /// for data and one for tweaks.
+    /// Whether the cipher's block is the whole data unit, as with Adiantum. Such a cipher has only one key, instead of
+    /// one key for data and one for tweaks.
     pub fn is_wide(&self) -> bool {
         matches!(self.keying, Keying::Wide(_))
     }

@@ -18,7 +18,7 @@ impl Layout {
     /// LUKS2 with 4096-byte sectors: tweaks still count 512-byte sectors, so they are 0, 8, 16 ...
     pub const LUKS2_4096: Self = Self { data_unit: 4096, tweak_step: 8 };
 
-    /// This layout, if the ciphers support it.
+    /// This layout, if the ciphers support it; otherwise an error.
     pub(crate) fn checked(self) -> Result<Self, CipherError> {
         let bytes = self.data_unit;
         if bytes == 0 || !bytes.is_multiple_of(BLOCK) || bytes / BLOCK > 1 << 20 {
@@ -71,8 +71,8 @@ impl Sectors {
         Self { layout, kernel }
     }
 
-    /// Calls `each` with the whole buffer, or with its parts if the tweak numbers reach 2^64 within it, because the
-    /// kernels count in 128 bits, as in IEEE 1619.
+    /// Calls `each` with the whole buffer, or with its parts if the tweak numbers reach 2^64 within the buffer, because
+    /// the kernels count in 128 bits, as in IEEE 1619.
     fn each_run(&self, first_unit: u64, mut buffer: Buffer<'_>, each: impl Fn(Run, Buffer<'_>)) {
         let (bytes, Layout { data_unit, tweak_step }) = (buffer.len(), self.layout);
         assert!(
@@ -82,7 +82,7 @@ impl Sectors {
         let (mut at, mut first) = (0, first_unit);
         while at < bytes {
             let run = Run { first: u128::from(first), layout: self.layout };
-            // Number of units until the tweak number does not fit in 64 bits any more.
+            // Number of units until the tweak number no longer fits in 64 bits.
             let fitting = ((1 << 64) - run.first).div_ceil(u128::from(tweak_step));
             let left = (bytes - at) / data_unit;
             let units = usize::try_from(fitting).map_or(left, |fitting| fitting.min(left));

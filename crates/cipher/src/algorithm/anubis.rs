@@ -14,7 +14,7 @@ const WORDS: usize = 4;
 /// Words of the longest key.
 const MOST_KEY: usize = 10;
 
-/// Maximum number of round keys: one per round for the longest key, and one before the first round.
+/// Maximum number of round keys: one per round for the longest key, and one key before the first round.
 const MOST_ROUNDS: usize = 8 + MOST_KEY + 1;
 
 /// The first row of the matrix of the linear layer, a Hadamard matrix.

@@ -19,7 +19,7 @@ const fn sbox() -> [u8; 256] {
     made
 }
 
-/// Swaps the low half of the first nibble with the high half of the second.
+/// Swaps the low half of the first nibble with the high half of the second nibble.
 const fn exchanged(high: u8, low: u8) -> (usize, usize) {
     ((high & 12 | low >> 2) as usize, ((high & 3) << 2 | low & 3) as usize)
 }

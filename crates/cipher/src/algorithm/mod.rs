@@ -1,7 +1,7 @@
 //! The algorithms, each with kernels for several instruction sets.
 
 /// Evaluates an expression for each of these instruction sets that the CPU supports and `tier` allows, and another
-/// expression for the remaining ones.
+/// expression for the remaining instruction sets.
 macro_rules! each {
     ($sets:tt, $tier:expr, $isa:ident => $then:expr) => {
         each!($sets, $tier, $isa => $then, else _set => ())
@@ -50,7 +50,7 @@ macro_rules! kernels {
                 Box::new($portable::new(key))
             }
 
-            /// The portable kernel, then all others that this CPU supports, including those that are normally not
+            /// The portable kernel, then all others that this CPU supports, including kernels that are normally not
             /// chosen because there is a better one.
             #[cfg(test)]
             fn all_blocks(
@@ -63,7 +63,7 @@ macro_rules! kernels {
             }
         )?
 
-        /// The portable kernel in XTS mode, then all others that this CPU supports, including those that are normally
+        /// The portable kernel in XTS mode, then all others that this CPU supports, including kernels that are normally
         /// not chosen because there is a better one.
         #[cfg(test)]
         fn all_xts(data_key: &[u8], tweak_key: &[u8]) -> Vec<Box<dyn crate::kernel::UnitKernel>> {

@@ -42,7 +42,7 @@ where
     }
 }
 
-/// Keys a cipher; the tables of ciphers contain only key lengths that it accepts.
+/// Keys a cipher. The tables of ciphers contain only key lengths that the cipher accepts.
 fn keyed<C>(key: &[u8]) -> Box<dyn BlockKernel<BLOCK>>
 where
     C: KeyInit + BlockSizeUser<BlockSize = U8> + BlockCipherEncrypt + BlockCipherDecrypt,

@@ -15,8 +15,8 @@ pub(super) struct Algorithm {
     pub name: &'static str,
     /// Lengths in bytes of volume keys, without tweak keys; empty if the cipher does not use a key.
     pub key_bytes: &'static [usize],
-    /// Whether it accepts a key of this length in bytes. The digests of ESSIV can have lengths that are not in the
-    /// list.
+    /// Whether the cipher accepts a key of this length in bytes. The digests of ESSIV can have lengths that are not in
+    /// the list.
     pub takes: fn(usize) -> bool,
     pub keying: Keying,
 }

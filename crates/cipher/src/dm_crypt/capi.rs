@@ -7,13 +7,14 @@ struct Term<'a> {
     terms: Vec<Term<'a>>,
 }
 
-/// Modes with a cipher in parentheses, or with the cipher before them if one driver implements both.
+/// Modes with a cipher in parentheses, or with the cipher before the mode if one driver implements both.
 const MODES: [&str; 8] = ["xts", "cbc", "lrw", "ecb", "ctr", "cfb", "ofb", "pcbc"];
 
 /// Templates around a cipher that change only how it is computed.
 const AROUND: [&str; 3] = ["cryptd", "simd", "pcrypt"];
 
-/// Cipher, and mode with IV generator, of a specification in the API's syntax; `None` if it is not in this syntax.
+/// Cipher, and mode with IV generator, of a specification in the API's syntax; `None` if the specification is not in
+/// this syntax.
 pub(super) fn translated(whole: &str) -> Option<(String, String)> {
     // Linux does not accept longer names (CRYPTO_MAX_ALG_NAME). The limit is needed because terms may be nested, and
     // each level uses stack space.
@@ -28,7 +29,7 @@ pub(super) fn translated(whole: &str) -> Option<(String, String)> {
     let (cipher, mode, hash) = term.meaning()?;
     let iv = match (hash, option) {
         (Some(hash), _) if iv == "plain64" => format!("essiv:{hash}"),
-        // The template encrypts a different number.
+        // With another generator, the template would encrypt a different number.
         (Some(_), _) => return None,
         (None, Some(option)) => format!("{iv}:{option}"),
         (None, None) => iv.to_owned(),

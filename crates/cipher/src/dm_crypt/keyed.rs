@@ -23,7 +23,7 @@ use crate::mode::whitening::Whitening;
 use crate::mode::xts_iv::{XtsIv, XtsPlain};
 use crate::registry::KeyXts;
 
-/// The program that encrypts; the two differ in the IVs of some modes.
+/// The program that encrypts: dm-crypt and cryptsetup use different IVs in some modes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     /// dm-crypt.
@@ -44,7 +44,7 @@ pub(super) struct Part<'a> {
 }
 
 impl Spec {
-    /// The cipher with a key of one of its lengths.
+    /// The cipher, keyed with a key that has one of the cipher's key lengths.
     pub(super) fn keyed(
         &self,
         key: &[u8],
@@ -66,7 +66,7 @@ impl Spec {
         })
     }
 
-    /// The keys, and the seed of `lmk` if there is one: the kernel infers this from the length of the key.
+    /// The keys, and the seed of `lmk` if there is one: the kernel infers from the key's length whether there is one.
     fn divided<'a>(&self, key: &'a [u8]) -> (Vec<&'a [u8]>, Option<&'a [u8]>) {
         let seeded = self.is_lmk() && !key.len().is_multiple_of(self.keys);
         let bytes = key.len() / (self.keys + usize::from(seeded));
@@ -161,7 +161,8 @@ fn unfused<const N: usize>(
         AnyMode::Feedback(feedback, iv) => {
             let ivs = match iv {
                 // Linux treats ctr, cfb and ofb as stream ciphers, with one-byte blocks, and `benbi` counts these
-                // (crypt_iv_benbi_ctr). cryptsetup counts cipher blocks in every mode (crypt_sector_iv_init).
+                // one-byte blocks (crypt_iv_benbi_ctr). cryptsetup counts cipher blocks in every mode
+                // (crypt_sector_iv_init).
                 Iv::Keyless(tweak) if feedback != Feedback::Pcbc && part.side == Side::Kernel => {
                     tweak.ivs(1)
                 }

@@ -1,6 +1,6 @@
 //! CBC (NIST SP 800-38A, 6.2) for any block kernel, with an IV for each data unit.
 //!
-//! Decryption is inherently parallel. Encryption is a chain, but each data unit has its own, so blocks of several
+//! Decryption is inherently parallel. Encryption is a chain, but each data unit has its own chain, so blocks of several
 //! units are encrypted together to keep the kernel busy.
 
 use super::iv::Ivs;

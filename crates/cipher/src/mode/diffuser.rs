@@ -25,7 +25,7 @@ pub(crate) fn gather(data: &mut [u8], unit: usize) {
     side_by_side(data, unit, gather_words::<8>, gather_words::<1>);
 }
 
-/// Processes eight units in parallel while enough remain, then one by one.
+/// Processes eight units in parallel while enough units remain, then the rest one by one.
 fn side_by_side(data: &mut [u8], unit: usize, eight: fn(&mut [Word<8>]), one: fn(&mut [Word<1>])) {
     let mut words8 = vec![[0; 8]; unit / 4];
     let mut groups = data.chunks_exact_mut(8 * unit);

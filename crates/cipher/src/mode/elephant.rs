@@ -27,7 +27,7 @@ impl Elephant {
                 let number = run.after(first + index).first as u64;
                 let offset = number.wrapping_mul(run.layout.data_unit as u64);
                 pair.fill(u128::from(offset).to_le_bytes());
-                // Distinguishes the second half from the first.
+                // The byte by which the second half differs from the first.
                 pair[1][BLOCK - 1] = 0x80;
             }
             self.sector_keys.encrypt(halves);

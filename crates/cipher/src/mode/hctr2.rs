@@ -1,5 +1,5 @@
 //! HCTR2 (Crowley, Huckleberry, Biggers, "Length-preserving encryption with HCTR2", 2021) for any block kernel: each
-//! data unit is one wide block. Linux calls it `hctr2(aes)`, with 32-byte tweaks (crypto/hctr2.c).
+//! data unit is one wide block. Linux calls this cipher `hctr2(aes)`, with 32-byte tweaks (crypto/hctr2.c).
 
 use polyval::Polyval;
 use polyval::universal_hash::UniversalHash as _;
@@ -35,7 +35,7 @@ impl Hctr2 {
     /// The hash of a tweak and of the data after the first block, both of which consist of whole blocks.
     fn hash_of(&self, tweak: &[u8; TWEAK], rest: &[u8]) -> Block {
         let mut hash = (*self.hash).clone();
-        // Twice the tweak's length in bits, plus a flag that there are only whole blocks.
+        // Twice the tweak's length in bits, plus a flag for data that consists only of whole blocks.
         let length = u128::from(2 * 8 * TWEAK as u64 + 2);
         hash.update(&[length.to_le_bytes().into()]);
         hash.update_padded(tweak);

@@ -19,10 +19,10 @@ pub(crate) enum Ivs<const N: usize> {
     Plain64,
     /// The number, big-endian at the end of the block.
     Plain64Be,
-    /// The number of the unit's first cipher block plus one, big-endian in the last eight bytes. It is derived from a
-    /// sector number by the shift.
+    /// The number of the unit's first cipher block plus one, big-endian in the last eight bytes. This number is derived
+    /// from a sector number by the shift.
     Benbi { shift: u32 },
-    /// Zeros: identical units at different offsets can be recognised.
+    /// Zeros, with which identical units at different offsets can be recognised.
     Null,
     /// The little-endian number, encrypted with a hash of the key (Fruhwirth, "New Methods in Hard Disk Encryption",
     /// 2005, 4.2).
@@ -31,8 +31,7 @@ pub(crate) enum Ivs<const N: usize> {
     /// Elephant diffuser", 2006, 4.1). If numbers count units, this is the unit's offset in bytes; dm-crypt
     /// multiplies by the same length if they count 512-byte sectors.
     Eboiv(Box<dyn BlockKernel<N>>),
-    /// The same in XTS or LRW, for which dm-crypt encrypts zeros in the mode itself with this number
-    /// (crypt_iv_eboiv_gen).
+    /// The same for XTS or LRW: dm-crypt encrypts zeros in the mode itself, with this number (crypt_iv_eboiv_gen).
     EboivOf(Box<dyn UnitKernel>),
     /// A secret seed of which each eight bytes are XORed with the number (TrueCrypt up to 4.0).
     Seeded(Zeroizing<[u8; N]>),

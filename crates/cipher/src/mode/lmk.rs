@@ -1,7 +1,7 @@
 //! CBC with the IVs of loop-AES (Linux, drivers/md/dm-crypt.c, `lmk`): MD5 of a unit's plaintext except its first 16
 //! bytes, and of its number. A change within a unit therefore changes all of its ciphertext.
 //!
-//! In version 3 of loop-AES's multi-key mode, a seed is hashed before these.
+//! In version 3 of loop-AES's multi-key mode, a seed is hashed before the plaintext and the number.
 
 use md5::block_api::compress;
 use zeroize::Zeroizing;
@@ -48,7 +48,7 @@ impl<const N: usize> Lmk<N> {
         let mut blocks = [0; UNIT];
         blocks[..UNIT - LEFT_OUT].copy_from_slice(&unit[LEFT_OUT..]);
         let end = &mut blocks[UNIT - LEFT_OUT..];
-        // 56 bits of the number, a padding bit, and a length that no message has.
+        // 56 bits of the unit's number, a padding bit, and a length that no message has.
         let number = number & 0x00ff_ffff_ffff_ffff | 1 << 63;
         end[..8].copy_from_slice(&number.to_le_bytes());
         end[8..12].copy_from_slice(&4024_u32.to_le_bytes());

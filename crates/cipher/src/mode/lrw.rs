@@ -4,8 +4,8 @@
 //! The mask of a block is its index times the tweak key, in GF(2^128) or, for short blocks, GF(2^64), both with the
 //! most significant bit first. Indexes count cipher blocks, starting with 1 at sector 0, as with dm-crypt's IV
 //! generator `benbi` and in TrueCrypt. With other generators, the IV, read as a big-endian number, is the index of a
-//! unit's first block (Linux, crypto/lrw.c). The mode is broken, because a plaintext block that contains the tweak
-//! key reveals it. It is implemented only to open existing volumes.
+//! unit's first block (Linux, crypto/lrw.c). The mode is broken, because a plaintext block that contains the tweak key
+//! reveals that key. It is implemented only to open existing volumes.
 
 use zeroize::{Zeroize, Zeroizing};
 
@@ -18,7 +18,7 @@ const BATCH: usize = 64;
 /// A block cipher in LRW. The tweak key has the length of a block.
 pub(crate) struct Lrw<const N: usize> {
     cipher: Box<dyn BlockKernel<N>>,
-    /// The tweak key times x^0, x^1 ...; only 64 of them are used for short blocks.
+    /// The tweak key times x^0, x^1 ...; only 64 of these products are used for short blocks.
     powers: Zeroizing<[u128; 128]>,
     /// The tweak key times 2^(i+1) - 1: the change of the mask if the previous index ends in i ones, which become
     /// zeros.

@@ -1,4 +1,4 @@
-//! Several keys, as in `aes:64`: dm-crypt uses one key after another, a different one for each sector.
+//! Several keys, as in `aes:64`: dm-crypt uses the keys in turn, a different key for each sector.
 
 use crate::kernel::{Buffer, Run, UnitKernel, Visit, tell};
 

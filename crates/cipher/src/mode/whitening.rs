@@ -14,7 +14,7 @@ pub(crate) enum Whitening {
 }
 
 impl Whitening {
-    /// The eight bytes for data unit `number`, if there are any.
+    /// The eight whitening bytes for data unit `number`, if there are any.
     pub(crate) fn of(&self, number: u64) -> Option<[u8; 8]> {
         match self {
             Self::None => None,

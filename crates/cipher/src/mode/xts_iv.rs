@@ -3,7 +3,7 @@
 use super::iv::Ivs;
 use crate::kernel::{BLOCK, Buffer, Run, UnitKernel, Visit, tell};
 
-/// Number of data units whose IVs are generated together.
+/// Number of data units for which IVs are generated together.
 const UNITS: usize = 32;
 
 /// XTS in which each data unit starts with an IV instead of its number.

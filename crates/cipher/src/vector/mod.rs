@@ -48,7 +48,7 @@ pub(crate) trait Words:
         self ^ other
     }
 
-    /// a + b + c in GF(2), as one instruction if the instruction set has one.
+    /// a + b + c in GF(2), as one instruction if the instruction set has such an instruction.
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
         self ^ b ^ c
@@ -109,7 +109,7 @@ pub(crate) trait Vector: Words + Send + Sync + 'static {
 
 /// Aligns the stack frame of the calling function to a cache line.
 ///
-/// The compiler aligns frames to only 16 bytes, even if vectors are spilled to them. Half of the accesses to these
+/// The compiler aligns frames to only 16 bytes, even if it spills vectors to them. Half of the accesses to these
 /// vectors would then cross a cache line, which can halve the speed of a kernel.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]

@@ -26,7 +26,7 @@ impl Kernel for Neon {
 #[target_feature(enable = "neon")]
 unsafe fn nh(key: &NhKey, message: &[u8]) -> [u64; PASSES] {
     let pieces = message.len() / BLOCK;
-    // The last pass of the last piece must not read past the end of the key.
+    // For the last piece, the last pass must not read past the end of the key.
     assert!(pieces + PASSES - 1 <= key.words.len(), "NH takes no longer message");
     let mut sums = [vdupq_n_u64(0); PASSES];
     for (index, piece) in message.as_chunks::<BLOCK>().0.iter().enumerate() {

@@ -31,7 +31,7 @@ const STREAM_BLOCK: usize = 64;
 /// "expand 32-byte k".
 const CONSTANTS: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 
-/// The lower half of the rest of the extended nonce: a 1. The upper half is zero.
+/// The lower half of the extended nonce's remaining bytes: a 1. The upper half is zero.
 const NONCE_END: u32 = 1;
 
 /// A 32-bit word of several blocks in parallel.
@@ -221,7 +221,7 @@ impl Stream for u32 {
     #[inline(always)]
     unsafe fn xor_blocks(words: [Self; 16], from: *const u8, to: *mut u8) {
         for (index, word) in words.into_iter().enumerate() {
-            // SAFETY: by the trait's contract, both are valid for 64 bytes.
+            // SAFETY: by the trait's contract, both pointers are valid for 64 bytes.
             unsafe {
                 let old = u32::from_le_bytes(from.add(4 * index).cast::<[u8; 4]>().read());
                 to.add(4 * index).cast::<[u8; 4]>().write((old ^ word).to_le_bytes());

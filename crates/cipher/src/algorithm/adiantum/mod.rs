@@ -3,8 +3,8 @@
 //!
 //! A data unit consists of its last block and the bulk before it. AES encrypts only the last block, after the hash of
 //! the bulk and the tweak has been added to it. The result is the nonce of the keystream for the bulk. The last block
-//! of the ciphertext is this result minus the hash of the bulk's ciphertext. Nearly all of the time is therefore
-//! spent in ChaCha and NH, which do not need special instructions. Linux calls it `adiantum(xchacha12,aes)`, with
+//! of the ciphertext is this result minus the hash of the bulk's ciphertext. Nearly all of the time is therefore spent
+//! in ChaCha and NH, which do not need special instructions. Linux calls this cipher `adiantum(xchacha12,aes)`, with
 //! 32-byte tweaks (crypto/adiantum.c), which an IV generator derives from the data unit's number.
 
 #[cfg(target_arch = "aarch64")]
@@ -188,8 +188,8 @@ impl<K: Kernel> Adiantum<K> {
         );
         for (index, hash) in hashes.iter().enumerate() {
             let mut part = buffer.part(index * unit..(index + 1) * unit);
-            // Processes the whole unit, because the length of a unit is more often a multiple of a keystream block
-            // than that of the bulk. The last block is overwritten below.
+            // Processes the whole unit, because a unit's length is more often a multiple of a keystream block than the
+            // bulk's length. The unit's last block is overwritten below.
             let (key, (from, to)) = (&subkeys[index], part.pointers());
             self.kernel.run(
                 #[inline(always)]
@@ -227,7 +227,7 @@ impl<K: Kernel> UnitKernel for Adiantum<K> {
         self.aes.visit_keys(visit);
     }
 
-    /// The name of the kernel of ChaCha and NH, then that of AES if it is different.
+    /// The name of the kernel of ChaCha and NH, then the name of the kernel of AES if it is different.
     fn name(&self) -> &'static str {
         self.name
     }

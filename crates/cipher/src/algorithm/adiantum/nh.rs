@@ -1,5 +1,5 @@
 //! NH with four passes (RFC 4418, 5.2.2, with the words of each pair two positions apart): sums of products of 32-bit
-//! words, to each of which a word of the key is added first.
+//! words, after a word of the key has been added to each.
 //!
 //! For each 16-byte piece, a pass adds two products: of words 0 and 2, and of words 1 and 3. Each pass begins one
 //! piece later in the key.

@@ -1,7 +1,7 @@
 //! Poly1305 without its mask (Bernstein, 2005): a polynomial over 16-byte blocks, modulo 2^130 - 5.
 //!
-//! A tweak is hashed as at most three blocks, and each KiB of data as two. A crate that computes powers of the key
-//! for every message would spend more time on these than on the message.
+//! A tweak is hashed as at most three blocks, and each KiB of data as two blocks. A crate that computes powers of the
+//! key for every message would spend more time on the powers than on the message.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 

@@ -24,7 +24,7 @@ impl Kernel for Avx2 {
 impl Kernel for Avx512 {
     const NAME: &'static str = "avx512";
 
-    /// Half the width. The compiler uses AVX-512's rotations for it.
+    /// Vectors of half the width, for which the compiler uses AVX-512's rotations.
     type Stream = V256;
 
     #[inline(always)]

@@ -7,11 +7,11 @@ use crate::kernel::Block;
 /// Number of vectors processed together: AES rounds have a latency of 3 to 5 cycles, and 1 to 2 can start per cycle.
 pub(super) const GROUP: usize = 8;
 
-/// Number of blocks per call that keep every kernel busy: a group of the widest vectors.
+/// Number of blocks per call that keeps every kernel busy: a group of the widest vectors.
 pub(super) const PARALLEL: usize = 32;
 
 /// Transforms blocks in place: first whole groups of vectors, then increasingly smaller groups, so that a few blocks
-/// take no longer than one.
+/// take no longer than a single block.
 ///
 /// # Safety
 /// As for [`Cipher`].
@@ -23,7 +23,7 @@ pub(super) unsafe fn blocks<V: Cipher, const R: usize, const ENCRYPT: bool>(
     let mut left = data.len();
     let mut at = data.as_mut_ptr().cast::<u8>();
     // SAFETY: the caller guarantees the instruction set. `at` is valid for `left` blocks, and no step processes more
-    // than that.
+    // blocks than that.
     unsafe {
         while left >= GROUP * V::LANES {
             at = vectors::<V, R, GROUP, ENCRYPT>(keys, at);

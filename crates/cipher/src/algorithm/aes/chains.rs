@@ -6,7 +6,7 @@ use super::wide::Cipher;
 use crate::kernel::{BLOCK, Block, Buffer};
 
 /// Encrypts as many data units in CBC mode as there are IVs: eight at a time to hide the latency of the rounds, then
-/// fewer.
+/// fewer at a time.
 ///
 /// # Safety
 /// As for [`Cipher`].

@@ -192,7 +192,7 @@ mod words {
 
     #[inline(always)]
     pub(super) fn rotate_fields<const RIGHT: i32, const LEFT: i32>(x: Words) -> Words {
-        // The bits of each field that stay within it in a right shift, and those that stay in a left shift.
+        // The bits of each field that stay within the field in a right shift, and those that do so in a left shift.
         let right = 0x0001_0001_0001_0001 * (0xffff >> RIGHT);
         let left = 0x0001_0001_0001_0001 * (0xffff & (0xffff << LEFT));
         (x >> RIGHT & right) | (x << LEFT & left)

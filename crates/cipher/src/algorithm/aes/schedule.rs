@@ -5,7 +5,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::sbox::sub_bytes;
 use crate::kernel::Block;
 
-/// The maximum number of round keys: for 14 rounds, and one more.
+/// The maximum number of round keys: one for each of 14 rounds, and one more.
 pub(super) const MAX_ROUND_KEYS: usize = 15;
 
 /// The round keys of the cipher, in encryption order.

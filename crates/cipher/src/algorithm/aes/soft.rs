@@ -86,8 +86,8 @@ impl Soft {
         self.add_round_key(state, 0)
     }
 
-    /// Applies SR once per round. SR^4 is the identity and the number of rounds is even, so this is the identity or
-    /// SR^2, which is its own inverse.
+    /// Applies SR once per round. SR^4 is the identity and the number of rounds is even, so the result is the identity
+    /// or SR^2, which is its own inverse.
     #[inline(always)]
     fn true_state(&self, state: State) -> State {
         if self.rounds.is_multiple_of(4) {
@@ -184,7 +184,7 @@ fn gather(wide: u64) -> u32 {
     (wide | wide >> 16) as u32
 }
 
-/// Transposes, for each byte position, its 8 × 8 bits in the eight planes. This is its own inverse.
+/// Transposes the 8 × 8 bits of each byte position in the eight planes. This is its own inverse.
 #[inline(always)]
 fn transpose(mut q: State) -> State {
     for i in [0, 2, 4, 6] {

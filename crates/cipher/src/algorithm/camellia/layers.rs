@@ -37,7 +37,7 @@ pub(super) fn layer(schedule: &Schedule, layer: usize, bases: [Linear; 2]) -> [H
 /// Shifts left by one bit.
 const SHIFT: Linear = Linear([2, 4, 8, 16, 32, 64, 128, 0]);
 
-/// The top bit, which is rotated into the next byte.
+/// The top bit of a byte, which is rotated into the next byte.
 const CARRY: Linear = Linear([0, 0, 0, 0, 0, 0, 0, 1]);
 
 fn mask(key: u8) -> Linear {

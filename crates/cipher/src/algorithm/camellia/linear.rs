@@ -16,7 +16,7 @@ impl Linear {
         let mut image = 0;
         let mut bit = 0;
         while bit < 8 {
-            // All ones if the bit is set. There are no branches, because this is also applied to keys.
+            // All ones if the bit is set. Does not branch, because it is also applied to keys.
             image ^= self.0[bit] & (x >> bit & 1).wrapping_neg();
             bit += 1;
         }
@@ -46,7 +46,7 @@ impl Linear {
         Self(columns)
     }
 
-    /// The inverse; compilation fails if there is none.
+    /// The inverse of the map; compilation fails if there is none.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(super) const fn inverse(self) -> Self {
         let mut columns = [0; 8];

@@ -5,9 +5,9 @@
 //! differs in two ways:
 //!
 //! - The left half is kept in the basis in which no map is needed before the S-box of AES. The right half is kept in
-//!   the basis for the inverse S-box of AES, and rounds from right to left use the last round of AES decryption. Only
-//!   s4 therefore needs a map before it, for its rotation. ShiftRows in one round is undone in the next, so the right
-//!   half is in the order that ShiftRows produces.
+//!   the basis for the inverse S-box of AES, and rounds from right to left use the last round of AES decryption.
+//!   Therefore only s4 needs a map before the AES instruction, for its rotation. The effect of ShiftRows in one round
+//!   is undone in the next, so the right half is in the order that ShiftRows produces.
 //! - The tables of the maps after the S-boxes contain the round keys (see [`super::offsets`]).
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -57,7 +57,7 @@ impl Map {
     }
 }
 
-/// The maps of one half: those of its rounds, its input and its output.
+/// The maps of one half, for its rounds, its input and its output.
 struct Maps {
     /// The map from plain bytes to this half's basis.
     enter: Map,
@@ -139,7 +139,7 @@ impl Keys {
             count: schedule.rounds,
         };
         for round in 0..schedule.rounds {
-            // The constant is added before P.
+            // The constant is added before P is applied.
             let constant = undiffuse(offsets.rounds[round]);
             let low = |i: usize| MAPS[round % 2].after[AFTER[i]].low.0[0];
             keys.rounds[round] = tables(constant, BASES[1 - round % 2], &low);
@@ -267,7 +267,7 @@ unsafe fn round<I: Instructions, const HALF: usize>(
     // SAFETY: the caller guarantees the requirements.
     unsafe {
         // Unrolled by hand: if the compiler kept a loop, the vectors would be stored in memory. The bytes of s4 come
-        // first, because they take the longest.
+        // first, because their computation takes the longest.
         let z3 = s_box::<I, HALF, 3>(from, tables);
         let z6 = s_box::<I, HALF, 6>(from, tables);
         let z0 = s_box::<I, HALF, 0>(from, tables);

@@ -15,7 +15,7 @@ use super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
 /// The constants of the S-boxes in the rounds of one half, in the plain basis.
 #[derive(Clone, Copy)]
 pub(super) struct Constants {
-    /// The constant that S-boxes s1 to s3 add to their input; s4 adds the constant after its rotation.
+    /// The constant that the S-boxes s1 to s3 add to their input; s4 adds it after the rotation of its input.
     pub(super) input: u8,
     /// The constant that s1 adds to its result; the other S-boxes rotate it.
     pub(super) output: u8,
@@ -47,8 +47,8 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// `constants` contains first those of the rounds whose input is the left half, then those of the rounds whose
-    /// input is the right half.
+    /// `constants` contains first the constants for the rounds whose input is the left half, then those for the rounds
+    /// whose input is the right half.
     pub(super) fn new(schedule: &Schedule, constants: [Constants; 2]) -> Self {
         let count = schedule.rounds;
         // The offset that a half must have at the input of a round.

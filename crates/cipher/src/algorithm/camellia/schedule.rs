@@ -13,7 +13,7 @@ pub(super) const SEGMENT: usize = 6;
 /// Subkeys in the order of use for one direction.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(super) struct Schedule {
-    /// Whitening of the left and the right half: first before the first round, then after the last.
+    /// Whitening keys of the left and the right half: first those before the first round, then those after the last.
     pub(super) kw: [u64; 4],
     /// Round keys; only the first [`Self::rounds`] are used.
     pub(super) k: [u64; MAX_ROUNDS],

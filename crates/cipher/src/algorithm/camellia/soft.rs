@@ -1,7 +1,7 @@
 //! Camellia in portable Rust, with S and P merged into eight tables of 64-bit words.
 //!
 //! Not constant time: the table look-ups depend on secrets, which cache timing can therefore leak. The vector kernels
-//! do not use such look-ups.
+//! do not use table look-ups in memory.
 
 use zeroize::ZeroizeOnDrop;
 

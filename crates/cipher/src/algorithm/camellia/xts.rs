@@ -7,7 +7,7 @@ use crate::isa::Isa;
 use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::mode::xts::{Sequence, Tweaks};
 
-/// Number of masks that a kernel derives from one: for 512 bytes, the usual data unit.
+/// Number of masks that a kernel derives from one mask: enough for 512 bytes, the usual data unit.
 pub(super) const CHUNK: usize = 32;
 
 /// Maximum number of blocks that a kernel processes in one call.
@@ -21,7 +21,7 @@ pub(super) trait Kernel: Isa {
     /// Name of the kernel, as stored in records.
     const NAME: &'static str;
 
-    /// Number of blocks that it processes in one call: [`CHUNK`] or [`MAX_BLOCKS`].
+    /// Number of blocks that the kernel processes in one call: [`CHUNK`] or [`MAX_BLOCKS`].
     const BLOCKS: usize;
 
     /// The expanded key for one direction.
@@ -74,7 +74,7 @@ fn part_of_batch<K: Kernel>(kernel: K, keys: &K::Keys, mut buffer: Buffer<'_>, m
     let len = buffer.len();
     if len == K::BLOCKS * BLOCK {
         let (from, to) = buffer.pointers();
-        // SAFETY: the buffer has the required length, and the masks are at least as long.
+        // SAFETY: the buffer has the required length, and there are at least as many masks as blocks.
         unsafe { transform(kernel, keys, from, masks, to) };
         return;
     }

@@ -26,8 +26,8 @@ pub(super) const PI: [u8; 256] = [
 /// The inverse of [`PI`].
 pub(super) const PI_INVERSE: [u8; 256] = inverse(&PI);
 
-/// Coefficients of the recurrence `s[n + 16] = sum of TAPS[i] s[n + i]`: those of the function l (RFC 7801, 4.1.2),
-/// from a_0 to a_15. Except for the first, they form a palindrome, so the recurrence also works backwards.
+/// Coefficients of the recurrence `s[n + 16] = sum of TAPS[i] s[n + i]`: the coefficients of the function l (RFC 7801,
+/// 4.1.2), from a_0 to a_15. Except for the first, they form a palindrome, so the recurrence also works backwards.
 pub(super) const TAPS: [u8; BLOCK] =
     [1, 148, 32, 133, 16, 194, 192, 1, 251, 1, 192, 194, 16, 133, 32, 148];
 

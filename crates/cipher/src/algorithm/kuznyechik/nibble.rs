@@ -35,8 +35,8 @@ pub(super) unsafe fn transform<V: Bytes, const ENCRYPT: bool>(
     }
 }
 
-/// 32 elements of the recurrence, of which the first 16 are the slices of the blocks' bytes. There are more of them
-/// than registers, so they are stored in memory, and instructions use them as memory operands.
+/// 32 elements of the recurrence, of which the first 16 are the slices of the blocks' bytes. There are more elements
+/// than registers, so the elements are stored in memory, and instructions use them as memory operands.
 type Sequence<V> = [V; 2 * BLOCK];
 
 /// # Safety

@@ -62,19 +62,19 @@ pub(super) static DECRYPT_PRODUCTS: [[Table; 2]; 6] = products(&OMEGA_INVERSE, &
 
 /// Tables of Pi on alpha(x), to alpha(Pi(x)).
 pub(super) struct Forward {
-    /// log l. If l is zero, it makes sums saturate.
+    /// log l. If l is zero, the entry makes sums saturate.
     pub(super) left: Table,
-    /// -log r in 1..16. If r is zero, it raises sums to at least 0x90.
+    /// -log r in 1..16. If r is zero, the entry raises sums to at least 0x90.
     pub(super) right_inverse: Table,
-    /// Indexed by t = log l - log r: the part of the result that depends on m, relative to that for l = 0.
+    /// Indexed by t = log l - log r: the part of the result that depends on m, relative to the part for l = 0.
     pub(super) left_part: Table,
-    /// Indexed by t: log phi(m), relative to that for l = 0.
+    /// Indexed by t: log phi(m), relative to the value for l = 0.
     pub(super) left_log: Table,
     /// log r plus log phi(m) for l = 0. If r is zero, the sum reduces to 15.
     pub(super) right: Table,
-    /// The rest of the result for l = 0, indexed by the log of r phi(m). The entry at 15 is that for l = r = 0.
+    /// The rest of the result for l = 0, indexed by the log of r phi(m). The entry at 15 is for l = r = 0.
     pub(super) right_part: Table,
-    /// Indexed by log l + 1: the part of the result that depends on m if r is zero, relative to that for l = 0.
+    /// Indexed by log l + 1: the part of the result that depends on m if r is zero, relative to the part for l = 0.
     pub(super) left_alone: Table,
 }
 
@@ -118,7 +118,7 @@ pub(super) struct Backward {
     pub(super) left_inverse: Table,
     /// Indexed by log r: the part of the result that depends on r.
     pub(super) right_part: Table,
-    /// log (l / r) if r is not zero. If l is zero, it makes sums saturate.
+    /// log (l / r) if r is not zero. If l is zero, the entry makes sums saturate.
     pub(super) left: Table,
     /// Indexed by log l: the part of the result that depends on l.
     pub(super) left_part: Table,

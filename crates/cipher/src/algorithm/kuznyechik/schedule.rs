@@ -5,7 +5,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::algebra::{PI, l};
 use crate::kernel::{BLOCK, Block};
 
-/// Number of round keys: one per round for nine rounds, and one more.
+/// Number of round keys: one for each of nine rounds, and one more.
 pub(super) const ROUND_KEYS: usize = 10;
 
 /// The round keys K_1 to K_10. Like the portable kernel, their computation uses bytes as indices into Pi, so cache

@@ -99,7 +99,7 @@ fn encrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &m
     *blocks = state.map(to_block);
 }
 
-/// If u is the state before a substitution, the next one is u' = L^-1(S^-1(u)) + L^-1(K). Each round is then one
+/// If u is the state before a substitution, the next such state is u' = L^-1(S^-1(u)) + L^-1(K). Each round is then one
 /// look-up per byte, as in encryption, with inverse L at the start and inverse S at the end.
 #[inline(always)]
 fn decrypt<const N: usize>(table: &Table, keys: &[Words; ROUND_KEYS], blocks: &mut [Block; N]) {

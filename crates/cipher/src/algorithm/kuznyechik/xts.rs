@@ -47,7 +47,7 @@ pub(super) trait Kernel: Isa {
     unsafe fn fill(first: u128, masks: &mut [u128]);
 }
 
-/// Calls [`Kernel::transform`] in a separate function.
+/// Calls [`Kernel::transform`], as a separate function.
 ///
 /// # Safety
 /// The memory requirements of [`Kernel::transform`].

@@ -227,7 +227,7 @@ pub(super) mod tests {
         [1, 13, 15, 0, 14, 8, 2, 11, 7, 4, 12, 10, 9, 3, 5, 6],
     ];
 
-    /// The truth tables of the four input words: bit `x` of word `i` is bit `i` of `x`.
+    /// The truth tables of the four input words: bit `x` of word `i` is bit `i` of the number `x`.
     pub(in super::super) const INPUTS: [u32; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
 
     /// Assembles the output of each of the 16 inputs from the bits of the four words.

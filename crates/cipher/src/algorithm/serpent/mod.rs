@@ -1,7 +1,7 @@
 //! Serpent (Anderson, Biham, Knudsen 1998) with keys of up to 256 bits: bitsliced, in portable Rust and with the
 //! vectors of x86 and ARM.
 //!
-//! Blocks and keys are little-endian words in the order of the bitslice code in the final submission, which is also
+//! Blocks and keys are little-endian words in the order of the bitslice code in the final submission, an order also
 //! used by NESSIE's test vectors, TrueCrypt, VeraCrypt, Linux and libgcrypt. The submission's own test vectors are
 //! printed in reverse order.
 

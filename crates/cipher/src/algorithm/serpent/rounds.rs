@@ -40,7 +40,7 @@ fn add_key<W: Word>([a, b, c, d]: Group<W>, key: &[W::Key; 4]) -> Group<W> {
     [a.add_key(&key[0]), b.add_key(&key[1]), c.add_key(&key[2]), d.add_key(&key[3])]
 }
 
-/// The S-box of a round with the round key, which is added before it in encryption and after it in decryption.
+/// The S-box of a round with the round key, which is added before the S-box in encryption and after it in decryption.
 #[inline(always)]
 fn substitute<W: Word, const BOX: usize, const ENCRYPT: bool>(
     x: Group<W>,

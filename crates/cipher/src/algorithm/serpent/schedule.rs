@@ -48,7 +48,7 @@ fn substitute(number: usize, x: [u32; 4]) -> [u32; 4] {
 }
 
 impl Schedule {
-    /// Expands a key of at most [`KEY_BYTES`]; panics on longer ones. Shorter keys are padded with a one bit and
+    /// Expands a key of at most [`KEY_BYTES`]; panics if the key is longer. Shorter keys are padded with a one bit and
     /// zeros, as specified in the submission.
     pub(super) fn new(key: &[u8]) -> Self {
         let mut whole = Zeroizing::new([0; KEY_BYTES]);
@@ -66,7 +66,7 @@ impl Schedule {
         }
         let mut keys = [[0; 4]; ROUND_KEYS];
         for (round, (key, words)) in keys.iter_mut().zip(words[8..].as_chunks().0).enumerate() {
-            // The S-boxes are used in descending order from 3.
+            // The S-boxes are used in descending order, starting with S-box 3.
             *key = substitute(3 + 7 * round, *words);
         }
         words.zeroize();

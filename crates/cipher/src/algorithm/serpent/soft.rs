@@ -24,7 +24,7 @@ impl Soft {
         Self(Box::new(Schedule::new(key)))
     }
 
-    /// Applies `cipher` to groups of blocks, and pads the last one with zeros.
+    /// Applies `cipher` to groups of blocks, and pads the last group with zeros.
     fn each_group(blocks: &mut [Block], cipher: impl Fn(&mut Group<Lanes>)) {
         for blocks in blocks.chunks_mut(LANES) {
             let mut words = [[0; LANES]; 4];

@@ -5,7 +5,7 @@ use crate::vector::Words;
 
 /// One of the four words of one or more blocks, in bitslice order.
 pub(super) trait Word: Words {
-    /// A word of a round key, in the form in which this type adds it at the lowest cost.
+    /// A word of a round key, in the form that this type can add at the lowest cost.
     type Key: Copy + Default + From<u32>;
 
     /// `self` plus a key word in every lane.

@@ -12,8 +12,8 @@ use crate::kernel::{BLOCK, Block, BlockKernel, Buffer, Run, UnitKernel, Visit, t
 use crate::mode::xts::Xts;
 use crate::vector::Vector;
 
-/// Number of groups processed in parallel. The chain of dependent operations of one group takes about as long as
-/// issuing the operations of two groups.
+/// Number of groups processed in parallel. One group's chain of dependent operations takes about as long as issuing the
+/// operations of two groups.
 pub(super) const GROUPS: usize = 2;
 
 /// Number of vectors in a group: each block has four words.
@@ -43,8 +43,8 @@ const TWEAKS: usize = 32;
 /// Serpent with a key, for one instruction set.
 pub(super) struct Keyed<K: Kernel> {
     kernel: K,
-    /// Stored on the heap, so that the keys are not moved and leave no copies behind; shared with the general XTS
-    /// mode.
+    /// Stored on the heap, so that the keys are never moved, which would leave copies behind; shared with the general
+    /// XTS mode.
     keys: Arc<Keys<K>>,
 }
 
@@ -169,7 +169,7 @@ pub(super) struct SerpentXts<K: Kernel> {
 }
 
 impl<K: Kernel> SerpentXts<K> {
-    /// Neither key may be longer than 32 bytes.
+    /// Each key must be at most 32 bytes long.
     pub(super) fn new(kernel: K, data_key: &[u8], tweak_key: &[u8]) -> Self {
         let [data, tweak] = [data_key, tweak_key].map(|key| Keyed::new(kernel, key));
         let any = Xts::new(data.clone(), tweak.clone());

@@ -59,7 +59,7 @@ impl Planes for V128 {
             let (mut to_x, mut to_y) = (vqtbl4q_u8(first, x.0), vqtbl4q_u8(first, y.0));
             for quarter in 1..4 {
                 let entries = vld1q_u8_x4(quarters.add(quarter).cast());
-                // Less than 64 only in this quarter; for other indices the old value is kept.
+                // The index is less than 64 only in this quarter; for other indices, the old value is kept.
                 let start = vdupq_n_u8(64 * quarter as u8);
                 to_x = vqtbx4q_u8(to_x, entries, veorq_u8(x.0, start));
                 to_y = vqtbx4q_u8(to_y, entries, veorq_u8(y.0, start));

@@ -19,7 +19,7 @@ impl<V: Planes> Keys<V> {
     /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(key: &[u8]) -> Arc<Self> {
         let mut shared = Arc::new(Self { tables: Default::default(), words: [0; 40] });
-        // Filled in place, so that no copy is left on the stack. The key is not shared yet.
+        // The key is filled in place, so that no copy is left on the stack. It is not shared yet.
         if let Some(keys) = Arc::get_mut(&mut shared) {
             let words = Zeroizing::new(spec::sbox_words(key));
             let mut sbox = Zeroizing::new([0; 256]);

@@ -15,7 +15,7 @@ pub(super) type State<V> = [[V; 4]; 4];
 
 /// Applies all rounds to `N` states, without the last swap of halves.
 ///
-/// Every operation of a round depends on the whole previous round. With two states, the work on each fills the
+/// Every operation of a round depends on the whole previous round. With two states, the work on one state fills the
 /// waiting times of the other.
 ///
 /// # Safety

@@ -25,7 +25,7 @@ pub(super) struct Soft {
 impl Soft {
     /// Expands a 16-, 24- or 32-byte key.
     pub(super) fn new(key: &[u8]) -> Box<Self> {
-        // Filled in place, so that no copy of the tables is left on the stack.
+        // The tables are filled in place, so that no copy is left on the stack.
         let mut soft = Box::new(Self { tables: [[0; 256]; 4], keys: [0; 40] });
         let mut words = spec::sbox_words(key);
         for (lane, table) in soft.tables.iter_mut().enumerate() {
@@ -38,7 +38,7 @@ impl Soft {
         soft
     }
 
-    /// g(x) or, if `TURN` is 1, g of x rotated left by one byte.
+    /// g(x) or, if `TURN` is 1, g applied to x rotated left by one byte.
     #[inline(always)]
     fn g<const TURN: usize>(&self, x: u32) -> u32 {
         let byte = |lane: usize| usize::from((x >> (8 * ((lane + 4 - TURN) % 4))) as u8);

@@ -85,7 +85,7 @@ pub(super) unsafe fn next_masks<V: Planes>(masks: [V; 4]) -> [V; 4] {
     unsafe { V::times_power(masks, V::splat(V::WORDS as u32)) }
 }
 
-/// [`Planes::times_power`], given the words shifted left by the powers, and the bits that they lost.
+/// [`Planes::times_power`], given the words shifted left by the powers, and the bits that were shifted out.
 #[inline(always)]
 pub(super) fn with_carries<V: Vector>([a, b, c, d]: [V; 4], [ae, be, ce, de]: [V; 4]) -> [V; 4] {
     // The carry times x^7 + x^2 + x + 1, to which x^128 reduces, still fits in a word.

@@ -1,8 +1,8 @@
 //! The fused XTS kernel for any [`Planes`]: each group is loaded, masked and converted to words only once.
 //!
-//! A group consists of the four vectors of each word that the rounds use. Masks are computed where they are needed,
-//! in the same word form as the text, so that they need not be transposed. Within a group they continue from one unit
-//! to the next, so 512-byte units are as fast as long ones.
+//! A group consists of the four vectors of each word that the rounds use. Masks are computed where they are needed, in
+//! the same word form as the text, so that masks need not be transposed. Within a group, the masks continue from one
+//! unit to the next, so 512-byte units are as fast as long ones.
 
 use super::keys::Keys;
 use super::rounds::{State, rounds};
@@ -79,8 +79,8 @@ pub(super) fn transform<K: Kernel, const ENCRYPT: bool>(
     let group = group_blocks::<K::Vector>();
     kernel.run(
         #[inline(always)]
-        // SAFETY: the instruction set is enabled. A chunk has the size of a whole group, and so does the memory to
-        // which the last, partial group is copied.
+        // SAFETY: the instruction set is enabled. A chunk has the size of a whole group, as has the memory to which the
+        // last, partial group is copied.
         move || unsafe {
             let none = [[[K::Vector::splat(0); 4]; 4]];
             for chunk in blocks.chunks_mut(group) {

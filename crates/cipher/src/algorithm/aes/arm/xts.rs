@@ -1,9 +1,9 @@
 //! XTS fused with the cipher. Masks stay in registers, and between its rounds each group computes the masks of the
 //! next group.
 //!
-//! The tweaks of up to [`UNITS`] data units are encrypted together, because each individual one would take the
-//! latency of a whole AES encryption. The first masks of a unit are computed by integer instructions, which the
-//! rounds do not use, and do not depend on one another.
+//! The tweaks of up to [`UNITS`] data units are encrypted together, because encrypting each tweak separately would take
+//! the latency of a whole AES encryption. The first masks of a unit are computed by integer instructions, which the
+//! rounds do not use, and do not depend on each other.
 
 use std::arch::aarch64::*;
 
@@ -59,7 +59,7 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
     mut blocks: usize,
 ) {
     // SAFETY: the caller guarantees the instruction set and the memory. Whole groups are processed as long as enough
-    // blocks remain, then single blocks, of which there are fewer than masks.
+    // blocks remain, then the remaining single blocks, which are fewer than the masks.
     unsafe {
         let last = key(keys, R);
         let mut masks = first_masks(tweak);
@@ -76,7 +76,7 @@ unsafe fn one_unit<const R: usize, const ENCRYPT: bool>(
             blocks -= GROUP;
             (src, dst) = (src.add(GROUP * BLOCK), dst.add(GROUP * BLOCK));
         }
-        // This is a copy, so that indexing it does not force the masks above into memory.
+        // This is a copy, so that indexing the copy does not force the masks above into memory.
         let rest = masks;
         for mask in &rest[..blocks] {
             let [x] = rounds::<R, 1, ENCRYPT>(keys, [V128::load(src) ^ *mask]);

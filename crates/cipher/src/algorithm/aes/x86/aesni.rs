@@ -95,8 +95,8 @@ impl Rounds for V128 {
     }
 }
 
-/// Multiplies by x: both qwords are shifted left, the top bit of each is moved to the other one, and that of the
-/// upper qword is reduced.
+/// Multiplies by x: both qwords are shifted left, the top bit of each is moved to the other, and the bit from the upper
+/// qword is reduced.
 ///
 /// # Safety
 /// As for [`Rounds`].

@@ -31,7 +31,7 @@ const VECTORS: usize = PIECE / BYTES;
 #[repr(C, align(64))]
 struct Masks([u8; PIECE]);
 
-/// Whether [`pieces`] can process `bytes` bytes of data in units of `unit` bytes. For a single sector it is not
+/// Whether [`pieces`] can process `bytes` bytes of data in units of `unit` bytes. For a single sector, this is not
 /// worthwhile.
 pub(super) fn takes(unit: usize, bytes: usize) -> bool {
     bytes >= PIECE && (unit == SECTOR || unit.is_multiple_of(PIECE))
@@ -153,13 +153,13 @@ impl<'a, const R: usize> Starts<'a, R> {
             *tweak = self.number.to_le_bytes();
             self.number = self.number.wrapping_add(self.step);
         }
-        // SAFETY: the caller guarantees the instruction set; at most `UNITS` are ready.
+        // SAFETY: the caller guarantees the instruction set; at most `UNITS` tweaks are ready.
         unsafe { encrypt_tweaks::<V256, R>(self.keys, &mut self.tweaks, self.ready) }
     }
 }
 
-/// Computes the masks of a piece together, in four parallel sequences, because a single one would have the latency of
-/// 32 doublings. Returns the mask after the last.
+/// Computes the masks of a piece together, in four parallel sequences, because a single sequence would have the latency
+/// of 32 doublings. Returns the mask after the last one of the piece.
 ///
 /// # Safety
 /// As for [`pieces`]; `masks` must be valid for a piece.
@@ -180,9 +180,9 @@ unsafe fn all_masks(start: V256, last: V256, masks: *mut u8) -> V256 {
     }
 }
 
-/// The masks from which the next doublings start: one vector for the first and one for the second quarter of the
-/// piece, with the masks of the third and fourth quarter in the other lanes. With a single sequence, each doubling
-/// would wait for the previous one.
+/// The masks from which the next doublings start: one vector for the first quarter of the piece and one for the second,
+/// with the masks of the third and the fourth quarter in the other lanes. With a single sequence, each doubling would
+/// wait for the previous one.
 type Chains = [V256; 2];
 
 /// The sequences of a piece that starts with the mask `start`.
@@ -246,11 +246,11 @@ unsafe fn group<
             if round < R {
                 x = round_of::<V256, N, ENCRYPT>(x, &keys[round]);
                 if MAKE {
-                    // Without this, the compiler would move the computation of masks before the rounds.
+                    // Without this, the compiler would move the computation of masks to before the rounds.
                     for x in &mut x {
                         *x = x.pin();
                     }
-                    // Distributed evenly: one or two in each round.
+                    // The masks are distributed evenly: one or two in each round.
                     unrolled!(j in 0 1 2 3 4 5 6 7 8 9 10 => {
                         if j < N && j * (R - 1) / N == round - 1 {
                             let (which, i) = ((FIRST + j) % 2, (FIRST + j) / 2);

@@ -116,7 +116,7 @@ pub(super) unsafe fn rounds<V: Rounds, const R: usize, const N: usize, const ENC
     x
 }
 
-/// Applies one round, but not the last one.
+/// Applies one round, which must not be the last one.
 ///
 /// # Safety
 /// As for [`Rounds`].

@@ -73,7 +73,7 @@ impl V256 {
     pub(super) unsafe fn double(self) -> Self {
         // SAFETY: the trait's contract.
         unsafe {
-            // The top bit of each qword is moved to the other qword; that of the high qword is reduced.
+            // The top bit of each qword is moved to the other qword; the bit from the high qword is reduced.
             let tops = _mm256_srai_epi32::<31>(_mm256_shuffle_epi32::<0x13>(self.0));
             let carry = _mm256_and_si256(tops, _mm256_setr_epi64x(REDUCTION, 1, REDUCTION, 1));
             Self(_mm256_xor_si256(_mm256_add_epi64(self.0, self.0), carry))
@@ -111,7 +111,7 @@ impl V256 {
         }
     }
 
-    /// Writes one block to each of the two addresses, which must be valid for it.
+    /// Writes one block to each of the two addresses, both of which must be valid for one block.
     #[inline(always)]
     pub(super) unsafe fn store_apart(self, low: *mut u8, high: *mut u8) {
         // SAFETY: guaranteed by the caller and by the trait's contract.

@@ -1,11 +1,11 @@
 //! The fused XTS kernel for any [`Rounds`]: tweaks stay in registers, and batching hides unit borders.
 //!
-//! The kernel encrypts the tweaks of up to [`UNITS`] data units together, because each individual one would take the
-//! latency of a whole AES encryption. Data is processed in groups of [`GROUP`] vectors. The masks of each group are
-//! derived from those of the previous group by carry-less multiplication, which uses different execution ports from
-//! the AES rounds. They are always computed one group in advance, even across unit borders. Rounds therefore never
-//! wait for masks, and 512-byte units are as fast as long ones. The last round uses `key + mask` as its key, which
-//! saves the final XOR.
+//! The kernel encrypts the tweaks of up to [`UNITS`] data units together, because encrypting each tweak separately
+//! would take the latency of a whole AES encryption. Data is processed in groups of [`GROUP`] vectors. The masks of
+//! each group are derived from those of the previous group by carry-less multiplication, which uses different execution
+//! ports from the AES rounds. These masks are always computed one group in advance, even across unit borders. Rounds
+//! therefore never wait for masks, and 512-byte units are as fast as long ones. The last round uses `key + mask` as its
+//! key, which saves the final XOR.
 
 use super::super::blocks::GROUP;
 use super::super::keys::{RoundKeys, XtsKeys};
@@ -15,7 +15,7 @@ use crate::kernel::{BLOCK, Block, Buffer, Run};
 /// Number of data units whose tweaks are encrypted together.
 pub(super) const UNITS: usize = 32;
 
-/// A batch of tweaks and one more.
+/// A batch of tweaks and one more tweak.
 pub(super) type Tweaks = [Block; UNITS + 1];
 
 /// Transforms the units of `buffer`.
@@ -42,8 +42,8 @@ pub(super) unsafe fn units<V: Rounds, const R: usize, const ENCRYPT: bool>(
             *tweak = number.to_le_bytes();
             number = number.wrapping_add(step);
         }
-        // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left` units, and `batch`
-        // is not greater than that.
+        // SAFETY: the caller guarantees the instruction set. `src` and `dst` are valid for `left` units, and `batch` is
+        // not greater than `left`.
         unsafe {
             encrypt_tweaks::<V, R>(&keys.tweak, &mut tweaks, batch);
             let mut masks = first_masks(&tweaks[0]);
@@ -64,7 +64,7 @@ pub(super) unsafe fn units<V: Rounds, const R: usize, const ENCRYPT: bool>(
     }
 }
 
-/// Encrypts the first `count` tweaks, and also changes the rest of the last vector.
+/// Encrypts the first `count` tweaks, and also changes the rest of the last vector of tweaks.
 ///
 /// # Safety
 /// As for [`units`].

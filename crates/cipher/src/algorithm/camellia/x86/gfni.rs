@@ -56,7 +56,7 @@ trait Diffuse: Gfni {
 #[inline(always)]
 unsafe fn transform<V: Diffuse>(keys: &Keys, from: *const u8, masks: *const u8, to: *mut u8) {
     align_frame();
-    // SAFETY: guaranteed by the caller; the blocks are accessed from each pointer one vector at a time.
+    // SAFETY: guaranteed by the caller; through each pointer, the blocks are accessed one vector at a time.
     unsafe {
         let first = V::lanes(&keys.first);
         let mut x = [first; 16];

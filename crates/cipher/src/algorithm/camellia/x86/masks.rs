@@ -35,8 +35,8 @@ const SUM: i32 = 0x96;
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
 pub(super) unsafe fn masks_512(first: u128, masks: &mut [Block; CHUNK]) {
     let first = _mm_set_epi64x((first >> 64) as i64, first as i64);
-    // Shifts qwords left and restores the bits that each one lost: those of the low qword are moved to the high
-    // qword, and those of the high qword are reduced into the low qword.
+    // Shifts qwords left, and restores the bits that were shifted out: bits from the low qword are moved to the high
+    // qword, and bits from the high qword are reduced into the low qword.
     let with_carry = |shifted: __m512i, carry: __m512i| {
         let reduced = _mm512_clmulepi64_epi128::<0x01>(carry, _mm512_set1_epi64(0x87));
         _mm512_ternarylogic_epi32::<SUM>(shifted, _mm512_bslli_epi128::<8>(carry), reduced)

@@ -1,4 +1,4 @@
-//! The nibble kernel with AVX2, with AES instructions for two lanes or for one.
+//! The nibble kernel with AVX2, with AES instructions that process two lanes or one lane.
 
 use std::arch::x86_64::*;
 

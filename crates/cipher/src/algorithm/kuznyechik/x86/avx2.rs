@@ -38,7 +38,7 @@ impl Kernel for Avx2 {
             next = double(next);
         }
         let at = masks.as_mut_ptr().cast::<__m256i>();
-        // SAFETY: a vector contains two masks, and all of them are within the slice.
+        // SAFETY: a vector contains two masks, and all masks are within the slice.
         unsafe {
             let mut x: [__m256i; GROUP / 2] = [_mm256_setzero_si256(); GROUP / 2];
             for (i, x) in x.iter_mut().enumerate() {

@@ -154,7 +154,7 @@ unsafe fn fill(first: u128, masks: &mut [u128]) {
     let reduction = _mm512_set1_epi64(0x87);
     let first = _mm512_broadcast_i32x4(_mm_set_epi64x((first >> 64) as i64, first as i64));
     let powers = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
-    // SAFETY: a vector contains four masks, and all of them are within the slice.
+    // SAFETY: a vector contains four masks, and all masks are within the slice.
     unsafe {
         let mut x = [first; GROUP / 4];
         for (i, x) in x.iter_mut().enumerate() {

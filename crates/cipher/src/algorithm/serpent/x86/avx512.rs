@@ -10,7 +10,7 @@ use crate::isa::Avx512Clmul;
 use crate::vector::{V512, Words};
 
 impl Word for V512 {
-    /// The instruction that adds the key can also broadcast it.
+    /// The instruction that adds a key word can also broadcast it.
     type Key = u32;
 
     #[inline(always)]
@@ -75,8 +75,8 @@ impl Kernel for Avx512Clmul {
             for (vector, mask) in masks.iter_mut().enumerate() {
                 let left = _mm512_add_epi64(places, _mm512_set1_epi64(4 * vector as i64));
                 let right = _mm512_sub_epi64(_mm512_set1_epi64(64), left);
-                // Bits lost by the low half are moved to the high half. Bits lost by the high half are reduced:
-                // because x^128 = x^7 + x^2 + x + 1, they are added to the low half once unchanged and three times
+                // Bits lost by the low half are moved to the high half. Bits lost by the high half are reduced: because
+                // x^128 = x^7 + x^2 + x + 1, these bits are added to the low half once unchanged and three times
                 // shifted.
                 let carry = _mm512_srlv_epi64(swapped, right);
                 let reduced = _mm512_clmulepi64_epi128::<0>(carry, _mm512_set1_epi64(0x86));

@@ -15,7 +15,7 @@ impl Kernel for Avx2 {
 }
 
 /// Returns the vector unchanged, and forces it to be computed by exactly these instructions. Otherwise the compiler
-/// would rearrange them, which would take more instructions, or more registers than there are.
+/// would rearrange the instructions, and would need more instructions, or more registers than there are.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn pin(mut v: __m256i) -> __m256i {

@@ -19,8 +19,8 @@ impl Kernel for Vbmi2 {
 /// Looks up each byte of a plane: the low six bits select an entry in each quarter, and the top two bits select the
 /// quarter.
 ///
-/// Uses assembly, because the compiler would keep more masks than there are registers and use more instructions. Mask
-/// registers are scarce, because four of them contain constants of [`transpose_bytes`].
+/// Uses assembly, because the compiler would keep more masks than there are mask registers, and would use more
+/// instructions. Mask registers are scarce, because four of them contain constants of [`transpose_bytes`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn look_up(table: &Quarters, x: __m512i) -> __m512i {
