@@ -1,4 +1,4 @@
-//! Instruction-set tiers: those that this CPU has, and the `CRYPTBENCH_CPU` limit.
+//! Instruction-set tiers: the tiers that this CPU has, and the `CRYPTBENCH_CPU` limit.
 //!
 //! A tier is an upper limit, not a promise. Each kernel checks for the tier *and* for the exact features that it
 //! needs, and reports its own name (such as `vaes-avx2` or `avx512vl-x4`). Store that name in records.
@@ -15,7 +15,7 @@ use thiserror::Error;
 /// Environment variable that limits the tier.
 const VARIABLE: &str = "CRYPTBENCH_CPU";
 
-/// A level of instruction sets, in ascending order. A kernel never runs under a tier below its own.
+/// A level of instruction sets, in ascending order. A kernel never runs under a tier that is lower than its own.
 ///
 /// Tiers of other architectures are never available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,7 +71,7 @@ impl Tier {
         Self::ALL.into_iter().filter(|tier| tier.is_available()).collect()
     }
 
-    /// The highest tier that this CPU has and `mask` allows; without a mask, all are allowed.
+    /// The highest tier that this CPU has and `mask` allows; without a mask, all tiers are allowed.
     ///
     /// # Errors
     /// [`CpuError`] if the mask is not the name of a tier. A mask above the CPU's highest tier is not an error.
@@ -137,8 +137,8 @@ impl FromStr for Tier {
     }
 }
 
-/// The tier of this process: the highest that the CPU has and `CRYPTBENCH_CPU` allows. The first call
-/// determines it permanently.
+/// The tier of this process: the highest that the CPU has and `CRYPTBENCH_CPU` allows. The first call determines the
+/// tier permanently.
 ///
 /// # Errors
 /// [`CpuError`] if the variable is set but is not the name of a tier.
