@@ -7,14 +7,14 @@ use std::path::Path;
 use cryptbench_blockdev::{BlockDevice, check_request};
 use cryptbench_os::files;
 
-/// Storage that no other process can reach by name, so that nothing is left of it, however the process exits.
+/// Storage that no other process can reach by name, so that nothing is left behind, however the process exits.
 pub struct Backing {
     file: File,
     size: u64,
 }
 
 impl Backing {
-    /// `size` bytes of memory, allocated as they are written.
+    /// `size` bytes of memory, allocated when they are first written.
     ///
     /// # Errors
     /// The operating system's error.

@@ -1,4 +1,4 @@
-//! Compares a model with published numbers: the error at each point, the median error and the largest one.
+//! Compares a model with published numbers: the error at each point, the median error and the largest error.
 
 use crate::model::{MIB, Model};
 use crate::published::Point;
@@ -15,7 +15,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Relative error of the model's rate: 0.1 means that it is 10 % too fast.
+    /// Relative error of the model's rate: 0.1 means that the model is 10 % too fast.
     pub fn error(&self) -> f64 {
         self.model_mib_s / self.point.mib_s - 1.0
     }
@@ -34,7 +34,7 @@ pub struct Misfit {
     pub worst_bytes: u64,
 }
 
-/// Runs the model at each of the points; takes milliseconds.
+/// Runs the model at each of the points, which takes milliseconds.
 pub fn beside(model: &Model, points: &[Point]) -> Vec<Beside> {
     let rate =
         |point: &Point| point.load.bytes as f64 / MIB / seconds_per_request(model, &point.load);
@@ -61,8 +61,8 @@ pub fn misfit(points: &[Beside], operation: Option<Operation>) -> Option<Misfit>
     })
 }
 
-/// The published series that each built-in model is compared with: model, study, device, and whether the model was
-/// fitted to it.
+/// The published series with which each built-in model is compared: model, study, device, and whether the model was
+/// fitted to this series.
 pub const HELD_AGAINST: &[(&str, char, &str, bool)] = &[
     ("hdd-7200", 'A', "hdd", true),
     ("sata-ssd", 'A', "ssd", true),

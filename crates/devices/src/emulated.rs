@@ -1,5 +1,5 @@
-//! A block device with a model's timing: it performs each request on the backing, then waits until
-//! the model would have completed it.
+//! A block device with a model's timing: it performs each request on the backing, then waits until the model would have
+//! completed the request.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,8 +20,8 @@ const SPIN: Duration = Duration::from_micros(60);
 /// A request that completes at most this much later than the model counts as in time.
 const TOLERATED: Duration = Duration::from_micros(50);
 
-/// The largest request that FUSE forwards (`export`). A request that starts where another of this length ends, while
-/// that one is in progress, counts as its next piece.
+/// The largest request that FUSE forwards (`export`). A request that starts where another request of this length ends,
+/// while the other is in progress, counts as the next piece of the other.
 const PIECE: u64 = 256 << 10;
 
 /// A device on top of `D` that is as slow as its model.
@@ -33,7 +33,7 @@ pub struct EmulatedDevice<D> {
     engine: Mutex<State>,
     origin: Instant,
     delayed: AtomicBool,
-    /// Nanoseconds that a request takes from the host to this device and back; the model does not include them.
+    /// Nanoseconds that a request takes from the host to this device and back; the model does not include this time.
     transport_ns: AtomicU64,
     requests: AtomicU64,
     late: AtomicU64,
@@ -95,8 +95,8 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
     }
 
-    /// The requests that have reached the device since delays were enabled, with the model's times. A request
-    /// that the transport splits counts as one.
+    /// The requests that have reached the device since delays were enabled, with the model's times. A request that the
+    /// transport splits counts as one request.
     pub fn counts(&self) -> DeviceCounts {
         self.state().counted.at(self.origin.elapsed())
     }
@@ -118,7 +118,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         }
         let half = Duration::from_nanos(self.transport_ns.load(Ordering::Relaxed) / 2);
         let arrived = self.origin.elapsed();
-        // The host sent the request before it arrived here.
+        // The host sent the request earlier than it arrived here.
         let sent = arrived.saturating_sub(half).as_secs_f64();
         let done = {
             let mut state = self.state();
@@ -157,7 +157,7 @@ fn wait_until(moment: Instant) {
         if left > SPIN {
             std::thread::sleep(left - SPIN);
         } else {
-            // Other threads may need the CPU; on an idle one this returns immediately.
+            // Other threads may need the CPU; on an idle CPU, this call returns immediately.
             std::thread::yield_now();
         }
     }

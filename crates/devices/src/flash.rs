@@ -11,8 +11,8 @@ use crate::request::Request;
 /// Number of sequential streams that a controller tracks.
 const STREAMS: usize = 8;
 
-/// A request that starts this close after the end of a stream belongs to the stream, because requests in flight can
-/// overtake each other.
+/// A request that starts within this distance after the end of a stream belongs to the stream, because requests in
+/// flight can overtake each other.
 const STREAM_WINDOW: u64 = 1 << 20;
 
 /// State of the flash and its controller.
@@ -61,7 +61,7 @@ impl FlashState {
         let per_byte = 1.0 / (self.of.read_mib_s * MIB);
         let transfer = request.bytes as f64 * per_byte;
         let reached = if continues(&mut self.streams, request.offset, request.bytes) {
-            // The controller fetched the next data while the host was busy with the previous data.
+            // While the host was busy with the previous data, the controller fetched the next data.
             slot.begun - transfer.min(slot.begun)
         } else {
             self.fetch(request, slot.begun)
@@ -123,7 +123,7 @@ impl FlashState {
         accepted
     }
 
-    /// The time at which everything is programmed.
+    /// The time at which all accepted writes are programmed.
     pub(crate) fn flush(&mut self, now: f64) -> f64 {
         self.buffered.clear();
         self.buffered_bytes = 0;
@@ -136,7 +136,7 @@ impl FlashState {
         }
     }
 
-    /// Seconds to program `bytes`; fast while the fast region has room.
+    /// Seconds to program `bytes`; this is fast while the fast region has space.
     fn program_s(&mut self, bytes: u64) -> f64 {
         let bytes = bytes as f64;
         let fast = (self.of.fast_bytes as f64 - self.fast_used).clamp(0.0, bytes);

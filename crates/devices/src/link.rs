@@ -11,7 +11,7 @@ use crate::request::{Operation, Request};
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     of: Interface,
-    /// The time at which the wire and the command processor will be free.
+    /// The times at which the wire and the command processor will be free.
     free_at: f64,
     /// Completion times of the requests in flight, as the bits of floating-point numbers. Positive numbers and their
     /// bits have the same order.
@@ -64,7 +64,7 @@ impl Link {
         Slot { begun, passed, queued: self.in_flight.len() + 1 }
     }
 
-    /// Records that an admitted request completes at `done`, and returns when the host is notified.
+    /// Records that an admitted request completes at `done`, and returns the time at which the host is notified.
     pub(crate) fn completes(&mut self, done: f64) -> f64 {
         let done = done + self.of.latency_us * 1e-6;
         self.in_flight.push(Reverse(done.to_bits()));

@@ -41,9 +41,9 @@ const BUILT_IN: &[(&str, &str)] = models![
 pub struct Model {
     /// Name, as given to `--emulate`.
     pub name: String,
-    /// A description of the device that it represents.
+    /// A description of the device that the model represents.
     pub about: String,
-    /// Capacity in bytes of the device that it represents.
+    /// Capacity in bytes of the device that the model represents.
     pub capacity_bytes: u64,
     /// What a smaller backing represents.
     #[serde(default)]
@@ -53,7 +53,7 @@ pub struct Model {
     pub seed: u64,
     /// The connection to the host.
     pub interface: Interface,
-    /// A hard disk; a model has either this or `flash`.
+    /// A hard disk; a model has either a disc or `flash`.
     pub disc: Option<Disc>,
     /// Flash that supplements the disc.
     pub hybrid: Option<Hybrid>,
@@ -61,7 +61,7 @@ pub struct Model {
     pub flash: Option<Flash>,
     /// The source of each parameter: a data sheet, a paper, or `fitted`.
     pub sources: BTreeMap<String, String>,
-    /// The text of the file, for the hash.
+    /// The text of the file, from which the hash is computed.
     #[serde(skip)]
     text: String,
 }
@@ -170,13 +170,13 @@ pub struct Flash {
     pub fold_mib_s: f64,
     /// Size of an erase unit in bytes.
     pub erase_unit_bytes: u64,
-    /// Maximum number of erase units that can be open for writing at the same time; 0 for no limit.
+    /// Maximum number of erase units that can be open for writing simultaneously; 0 for no limit.
     pub open_units: u32,
     /// Additional cost of a write that does not continue a stream and is not in an open unit, microseconds.
     pub erase_us: f64,
     /// Cost of a flush in addition to programming the buffered data, microseconds.
     pub flush_us: f64,
-    /// Variation of the reading, programming and erasing times, in percent in each direction.
+    /// Maximum variation of the reading, programming and erasing times in each direction, in percent.
     pub jitter_percent: f64,
 }
 

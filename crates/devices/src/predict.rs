@@ -40,9 +40,9 @@ impl Serial {
 /// `queue_depth` requests in flight.
 ///
 /// The model is a closed network of the device and one CPU. With one request in flight, the two work alternately, and
-/// their times add up. With many, the slower of the two determines the rate, and every request still needs its own
-/// processing once per cycle (asymptotic bounds of closed queueing networks: Lazowska and others, "Quantitative
-/// System Performance", 1984, chapter 5).
+/// their times add up. With many requests in flight, the slower of the two determines the rate, and every request still
+/// needs its own processing once per cycle (asymptotic bounds of closed queueing networks: Lazowska and others,
+/// "Quantitative System Performance", 1984, chapter 5).
 pub fn spacing_s(plain_s: f64, bytes: u64, queue_depth: u32, added: &Added) -> f64 {
     let extra = added.seconds(bytes);
     let in_flight = f64::from(queue_depth.max(1));
@@ -61,8 +61,8 @@ const SMALL: u64 = 65_536;
 /// extra time less the cipher's share, at least 0. `None` if there are no requests.
 ///
 /// Each element is `(plain_s, encrypted_s, bytes, queue_depth, cipher_rate)`. Requests of more than 64 KiB reveal
-/// little about this cost, as do requests with a queue depth above the lowest one. Both kinds are ignored if there
-/// are other requests.
+/// little about this cost, as do requests with a queue depth above the lowest one. Requests of both kinds are ignored
+/// if there are any others.
 pub fn per_request_s(known: &[(f64, f64, u64, u32, f64)]) -> Option<f64> {
     let left = |&(plain, encrypted, bytes, queue_depth, rate): &(f64, f64, u64, u32, f64)| {
         (encrypted - plain) * f64::from(queue_depth.max(1)) - bytes as f64 / rate

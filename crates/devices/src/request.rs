@@ -20,10 +20,10 @@ pub struct Request {
     pub offset: u64,
     /// Length; 0 for a flush.
     pub bytes: u64,
-    /// The time at which the device receives the request, in seconds after the engine's start. A time before
-    /// that of the previous request counts as equal to it.
+    /// The time at which the device receives the request, in seconds after the engine's start. A time earlier than that
+    /// of the previous request counts as the time of the previous request.
     pub arrival_s: f64,
     /// Whether this is the next piece of the previous request, which the transport had to split: to the device, both
-    /// are one command.
+    /// pieces are one command.
     pub continues: bool,
 }

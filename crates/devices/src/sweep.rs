@@ -74,14 +74,14 @@ impl Requests {
         place * self.bytes
     }
 
-    /// Seconds per counted request, from the end of the uncounted requests to the end of the last one.
+    /// Seconds per counted request, from the end of the uncounted requests to the end of the last request.
     fn each(&self, counted_from: f64, last: f64) -> f64 {
         (last - counted_from) / (self.count - self.uncounted) as f64
     }
 }
 
 /// Seconds per request of `load` on an initially idle device. The first quarter of the requests, before the steady
-/// state, is not counted. This is the spacing of completions, the inverse of requests per second.
+/// state, is not counted. This is the time between completions, which is the inverse of the requests per second.
 pub fn seconds_per_request(model: &Model, load: &Load) -> f64 {
     let mut engine = Engine::new(model, model.capacity_bytes);
     let requests = Requests::of(model, load);

@@ -8,7 +8,7 @@ use crate::model::Disc;
 #[derive(Clone, Debug)]
 pub(super) struct Geometry {
     capacity: f64,
-    /// Bytes per second at the first byte, followed by the rate at the last one.
+    /// Rate at the first byte, followed by the rate at the last byte, in bytes per second.
     outer: f64,
     inner: f64,
     /// Seconds per rotation.
@@ -20,8 +20,8 @@ pub(super) struct Geometry {
     phase: f64,
 }
 
-/// A head that is late by less than this many rotations has not missed its sector, because calculated times are not
-/// more precise.
+/// A head that is late by less than this many rotations has not missed its sector: calculated times are not more
+/// precise than this.
 const TOLERANCE: f64 = 1e-6;
 
 impl Geometry {
@@ -62,14 +62,14 @@ impl Geometry {
         (1.0 + slope * offset.min(self.capacity) / self.outer).ln() / (slope * self.turn)
     }
 
-    /// Seconds from time `now` until `offset` comes under the head.
+    /// Seconds from time `now` until `offset` is under the head.
     pub(super) fn wait_s(&self, offset: u64, now: f64) -> f64 {
         let wait = (self.turns(offset as f64) + self.phase - now / self.turn).rem_euclid(1.0);
         if wait > 1.0 - TOLERANCE { 0.0 } else { wait * self.turn }
     }
 
     /// Seconds to move from one track to another. Up to a third of the stroke, which is the mean distance of random
-    /// positions, they grow with the square root of the distance; beyond that, in proportion to it (Ruemmler and
+    /// positions, the times grow with the square root of the distance; beyond that, in proportion to it (Ruemmler and
     /// Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
     pub(super) fn seek_s(&self, from: u64, to: u64) -> f64 {
         let distance = (to as f64 - from as f64).abs() / self.capacity;

@@ -1,5 +1,5 @@
 //! The flash of a hybrid drive: it stores data that is read repeatedly at random offsets, and serves further reads of
-//! it.
+//! that data.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,7 +13,7 @@ const COUNTED: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub(super) struct HybridState {
     of: Hybrid,
-    /// Number of reads of each granule; a granule is kept after `keep_after_reads` reads.
+    /// Number of reads of each granule; a granule is kept after `keep_after_reads` reads of it.
     reads: HashMap<u64, u32>,
     /// Granules that are kept, oldest first.
     kept: VecDeque<u64>,
@@ -24,8 +24,8 @@ impl HybridState {
         Self { of, reads: HashMap::new(), kept: VecDeque::new() }
     }
 
-    /// The time at which the flash has the data for a read that arrives at `now`. If it does not store the data, counts
-    /// the read and returns `None`.
+    /// The time at which the flash has the data for a read that arrives at `now`. If the flash does not store the data,
+    /// counts the read and returns `None`.
     pub(super) fn read(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
         let granule = self.of.granule_bytes;
         let granules = offset / granule..(offset + bytes).div_ceil(granule);

@@ -25,7 +25,7 @@ pub(crate) struct DiscState {
     hybrid: Option<HybridState>,
     /// The time at which the head has finished its work.
     free_at: f64,
-    /// The byte after the last one under the head.
+    /// The byte after the last byte that passed under the head.
     head: u64,
     ahead: Option<Ahead>,
     pending: Pending,
@@ -161,7 +161,7 @@ impl DiscState {
         self.free_at.max(now) + self.of.flush_us * 1e-6
     }
 
-    /// Performs the writes from the cache that would be done by `now`.
+    /// Performs those writes from the cache that would have been done by `now`.
     fn drain_until(&mut self, now: f64) {
         while let Some(since) = self.pending.first_since()
             && self.free_at.max(since) < now
@@ -170,7 +170,7 @@ impl DiscState {
         }
     }
 
-    /// Writes the first pending run and returns when that is done.
+    /// Writes the first pending run, and returns the time at which this is done.
     fn drain_one(&mut self) -> f64 {
         let sorted = self.pending.len();
         let Some(next) = self.pending.take(self.head, PIECE) else { return self.free_at };
@@ -182,7 +182,7 @@ impl DiscState {
         done
     }
 
-    /// Stops reading ahead; the contents of the buffer stay.
+    /// Stops reading ahead; the contents of the buffer remain.
     fn disturbed(&mut self) {
         if let Some(ahead) = &mut self.ahead {
             ahead.streaming = false;
@@ -193,15 +193,15 @@ impl DiscState {
         (self.head, self.free_at) = (head, at);
     }
 
-    /// The time at which the head is over `offset`, if it starts at time `begin` and the drive can choose from `queued`
-    /// requests.
+    /// The time at which the head is over `offset`, if it starts at time `begin` and if the drive can choose from
+    /// `queued` requests.
     fn position(&self, offset: u64, begin: f64, queued: usize) -> f64 {
         if offset == self.head {
             return begin + self.geometry.wait_s(offset, begin);
         }
         let seek = self.geometry.seek_s(self.head, offset);
         let wait = self.geometry.wait_s(offset, begin + seek);
-        // With more requests to choose from, the nearest one is closer, in both distance and angle.
+        // With more requests to choose from, the nearest request is closer, in both distance and angle.
         begin + (seek + wait) * (queued.max(1) as f64).powf(-self.of.sorting_exponent)
     }
 }

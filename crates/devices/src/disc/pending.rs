@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub(super) struct Run {
     pub(super) offset: u64,
     pub(super) bytes: u64,
-    /// The time at which its first byte arrived.
+    /// The time at which the run's first byte arrived.
     pub(super) since: f64,
 }
 
