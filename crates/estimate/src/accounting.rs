@@ -7,10 +7,10 @@ use crate::arms::{drawn, plain_arm};
 use crate::cells::GIB;
 use crate::device::moves_bytes;
 
-/// CPU temperature in degrees Celsius from which it is reported: most CPUs begin to throttle at 90 to 100.
+/// Minimum CPU temperature, in degrees Celsius, that is reported: most CPUs begin to throttle at 90 to 100.
 pub const HOT: f64 = 90.0;
 
-/// Relative difference of the clock rate between an arm and plain from which the difference is reported.
+/// Minimum relative difference in clock rate between an arm and plain that is reported.
 const CLOCK_TOLD: f64 = 0.05;
 
 /// CPU time of one arm by consumer, summed over its measured trials.
@@ -19,8 +19,8 @@ pub struct Split<'a> {
     pub arm: &'a Arm,
     /// The load generator, the system's helper programs, kernel threads and everything else, in this order.
     ///
-    /// The last part is the rest of the machine's busy time minus its idle baseline. It is negative if other programs
-    /// were busier during the baseline.
+    /// The last part is the rest of the machine's busy time minus its idle baseline. This part is negative if other
+    /// programs were busier during the baseline.
     pub seconds: [f64; 4],
     /// GiB transferred in the trials; 0 if any workload does not transfer file data.
     pub gib: f64,
@@ -37,7 +37,7 @@ pub fn energies(splits: &[Split<'_>]) -> Vec<usize> {
 }
 
 impl Split<'_> {
-    /// Whether the parts are best shown per GiB instead of in percent of the machine.
+    /// Whether the parts are best shown per GiB instead of as percentages of the machine's CPU time.
     pub fn per_gib(&self) -> bool {
         self.gib > 0.0
     }
@@ -47,13 +47,13 @@ impl Split<'_> {
         self.seconds.map(|s| s / self.gib)
     }
 
-    /// Percent of the machine of each part.
+    /// Each part as a percentage of the machine's CPU time.
     pub fn percents(&self) -> [f64; 4] {
         self.seconds.map(|s| 100.0 * s / self.capacity_s)
     }
 
-    /// Percentage of the machine that the trials certainly used: all parts except the last, which includes the work
-    /// of other programs.
+    /// Percentage of the machine's CPU time that the trials certainly used: all parts except the last, which includes
+    /// the work of other programs.
     pub fn used_percent(&self) -> f64 {
         self.percents()[..3].iter().sum()
     }
@@ -88,7 +88,7 @@ fn split<'a>(record: &'a Record, arm: &'a Arm) -> Option<Split<'a>> {
     sound.then_some(split)
 }
 
-/// The values of [`Split::joules_per_gib`]: each is reported only if every trial has it.
+/// The values of [`Split::joules_per_gib`]: each value is reported only if every trial has it.
 fn joules(accounts: &[&Accounting], gib: f64) -> [Option<f64>; 2] {
     let of: [fn(&Accounting) -> Option<f64>; 2] = [|a| a.energy_j, |a| a.battery_j];
     of.map(|of| {
@@ -101,7 +101,7 @@ fn accounted<'a>(record: &'a Record, arm: &Arm) -> Vec<(&'a Trial, &'a Accountin
     measured(record).into_iter().filter(|(t, _)| t.arm == arm.id).collect()
 }
 
-/// The measured trials with their accounts, without discarded ones.
+/// The measured trials with their accounts, without discarded trials.
 pub fn measured(record: &Record) -> Vec<(&Trial, &Accounting)> {
     let of_blocks = record.trials.iter().filter(|t| t.block.is_some());
     of_blocks.filter_map(|t| Some((t, t.measured.accounting.as_ref()?))).collect()

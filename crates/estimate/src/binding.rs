@@ -20,7 +20,7 @@ use crate::lookup::Lookup;
 pub struct Binding {
     /// The requests issued to both, and their speeds.
     pub asked: Asked,
-    /// The requests that reached the disk, if it counts them and no other program used it.
+    /// The requests that reached the disk, if the disk counts requests and no other program used it.
     pub disk: Option<AtDisk>,
     /// Whether the loss is claimed: a loss from chance or noise has no cause to look for.
     pub is_certain: bool,
@@ -35,7 +35,7 @@ pub struct AtDisk {
     pub plain: Flow,
     /// From the arm.
     pub arm: Flow,
-    /// The parts of the arm's loss.
+    /// The parts into which the arm's loss is divided.
     pub factors: Factors,
     /// Speed of plain storage at the arm's number of requests in flight, as a share of its speed at the full
     /// queue depth; `None` without a curve.
@@ -80,7 +80,7 @@ pub fn bindings<'a>(lookup: &Lookup<'a>) -> Vec<Bound<'a>> {
     found
 }
 
-/// The bottleneck of `arm` in `workload`. `None` without trials of both.
+/// The bottleneck of `arm` in `workload`. `None` unless both the arm and plain storage have trials.
 fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -> Option<Binding> {
     let record = lookup.record;
     let plain = plain_arm(record)?;
@@ -152,8 +152,8 @@ pub fn is_alike(a: &Workload, b: &Workload) -> bool {
     asked(a) == asked(b) && how(a) == how(b)
 }
 
-/// The requests that reached the disk. `None` if they are not counted, if a page cache is in front of it, or if
-/// others used it.
+/// The requests that reached the disk. `None` if requests are not counted, if a page cache is in front of the disk, or
+/// if other programs used the disk.
 fn at_disk(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -> Option<AtDisk> {
     let of = |arm| flow(lookup, workload, arm);
     let (plain, arm) = (of(plain_arm(lookup.record)?)?, of(arm)?);
@@ -176,9 +176,9 @@ fn work_s(trials: &[&Trial]) -> Option<f64> {
     (requests > 0.0).then(|| seconds / requests)
 }
 
-/// The speed of plain storage in one direction and pattern, by the requests that reached its disk: as measured
-/// before the trials or, if that is missing, in the trials. For sizes that were measured only in other
-/// patterns, those patterns are used.
+/// The speed of plain storage in one direction and pattern, by the requests that reached its disk: as measured before
+/// the trials or, if that measurement is missing, in the trials. For sizes that were measured only in other patterns,
+/// those patterns are used.
 fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve {
     let record = lookup.record;
     let Some(why) = &record.why else { return Curve::default() };
@@ -198,8 +198,8 @@ fn curve(lookup: &Lookup<'_>, operation: &Operation, pattern: &Pattern) -> Curve
     Curve::new(looked_at.chain(in_trials).collect())
 }
 
-/// The measurements of plain storage in one direction, one per depth and size: its position in the record and
-/// the requests that reached the disk, as the median of the passes, counted in disk requests.
+/// The measurements of plain storage in one direction, one per depth and size: each with its position in the record,
+/// and with the requests that reached the disk as the median over the passes.
 fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Flow)> {
     let all: Vec<_> = why.curve.iter().filter(|p| p.operation == *operation).collect();
     let alike = |a: &CurvePoint, b: &CurvePoint| {
@@ -243,8 +243,8 @@ pub fn by_depth(record: &Record) -> Vec<(Operation, u64, Vec<Point>)> {
     [Operation::Read, Operation::Write].into_iter().filter_map(of).collect()
 }
 
-/// Share of the time in which the disk has a request, of `depth` in flight. The kernel counts this in ticks,
-/// with an error of a tenth for short requests. With at most one in flight it is the mean number in flight.
+/// Share of the time in which the disk has a request, of `depth` in flight. The kernel counts this in ticks, with an
+/// error of a tenth for short requests. With at most one request in flight, this share is the mean number in flight.
 fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
     let in_flight = counts.in_flight()?;
     let at_once = f64::from(depth) * counts.per_request()?.max(1.0);
@@ -252,7 +252,7 @@ fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
     Some((1.0 - counts.idle_share()?).clamp((in_flight / at_once).min(most), most))
 }
 
-/// Share of the time in which the busiest load thread worked on plain storage. If it is 1, the thread was
+/// Share of the time in which the busiest load thread worked on plain storage. If this share is 1, the thread was
 /// measured instead of the disk.
 pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
     let plain = plain_arm(lookup.record)?;
@@ -262,7 +262,7 @@ pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
 }
 
 /// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the
-/// load, and nowhere else: other threads serve the disk below it, as they do for plain storage. In other arms that
+/// load, and nowhere else: other threads serve the disk below it, as they do for plain storage. In other arms, the load
 /// thread only issues requests.
 fn busiest(trials: &[&Trial], arm: &Arm) -> Option<f64> {
     busy_share(trials, |threads| match is_inline(arm) {
@@ -290,7 +290,7 @@ fn reads_first_of(
     reads_before(&counts(workload, arm)?, &counts(workload, plain)?, (&alone.0, &alone.1))
 }
 
-/// The same from the counters of the trials: those of the arm and of plain storage, each also at queue depth 1.
+/// The same from the counters of the trials of the arm and of plain storage, each also at queue depth 1.
 fn reads_before(
     arm: &[DiskCounts],
     plain: &[DiskCounts],
@@ -313,8 +313,8 @@ fn reads_before(
     })
 }
 
-/// The median of the trials' counts: if another program interrupted a trial, its queue and request times are not
-/// typical of the arm.
+/// The median of the trials' counts: if another program interrupted a trial, that trial's queue and request times are
+/// not typical of the arm.
 fn middle(counts: &[DiskCounts], of: &dyn Fn(&DiskCounts) -> Option<f64>) -> Option<f64> {
     median(&counts.iter().filter_map(of).filter(|n| n.is_finite()).collect::<Vec<_>>())
 }
@@ -346,7 +346,7 @@ fn cipher_s(record: &Record, workload: &Workload, arm: &Arm) -> Option<f64> {
     })
 }
 
-/// The disk requests in the trials of one cell, without those of other programs. `None` as for [`at_disk`].
+/// The disk requests in the trials of one cell, without those from other programs. `None` as for [`at_disk`].
 fn flow(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Flow> {
     let trials = lookup.trials.of_cell(&workload.id, &arm.id);
     flow_of(&trials, &cell_counts(lookup, workload, arm)?, workload.in_flight())

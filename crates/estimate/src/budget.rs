@@ -11,7 +11,7 @@ use crate::verdict::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT};
 pub struct Need {
     /// Repeats that ran.
     pub ran: u32,
-    /// Number of repeats that would decide the cell; `u32::MAX` if no number would.
+    /// Number of repeats that would decide the cell; `u32::MAX` if no number of repeats would.
     pub need: u32,
 }
 
@@ -22,7 +22,7 @@ impl Need {
     }
 }
 
-/// The number of repeats that an undecided cell needs; `None` if it is decided.
+/// The number of repeats that an undecided cell needs; `None` if the cell is decided.
 pub fn repeats(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Need> {
     let cell = lookup.cell(workload, arm)?;
     let ran = cell.kept?.pairs;

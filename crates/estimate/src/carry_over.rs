@@ -23,7 +23,7 @@ pub struct CarryOver {
 }
 
 impl CarryOver {
-    /// Whether it is significant among this many effects (Bonferroni).
+    /// Whether the effect is significant among this many effects (Bonferroni).
     pub fn is_proven(&self, effects: usize) -> bool {
         self.p_value * effects as f64 <= FAMILY_LEVEL
     }

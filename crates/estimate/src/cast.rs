@@ -11,9 +11,9 @@ use crate::ranking::{Ranked, Ranking, is_most, mean_kept, ranking};
 pub struct Cast<'a> {
     /// Installable systems, in plan order.
     pub choices: Vec<&'a Arm>,
-    /// The ciphers in this process, without the cost of any system.
+    /// The engines in this process, which measure ciphers without the cost of any system.
     pub engines: Vec<&'a Arm>,
-    /// The engine shown together with the systems: the fastest one.
+    /// The engine that is shown together with the systems: the fastest engine.
     pub floor: Option<&'a Arm>,
     /// Whether the engine really is a lower limit: no system was faster anywhere.
     pub is_floor: bool,
@@ -22,7 +22,7 @@ pub struct Cast<'a> {
 }
 
 impl<'a> Cast<'a> {
-    /// The arms of a record by their role.
+    /// The arms of a record, by role.
     pub fn of(lookup: &Lookup<'a>) -> Self {
         let (choices, engines): (Vec<&Arm>, Vec<&Arm>) = lookup
             .arms()
@@ -52,7 +52,7 @@ impl<'a> Cast<'a> {
         if self.choices.is_empty() { &self.engines } else { &self.choices }
     }
 
-    /// The ranked systems, the fastest first.
+    /// The ranked systems, with the fastest first.
     pub fn ranked(&self) -> impl Iterator<Item = &Ranked<'a>> {
         self.ranking.iter().flat_map(|ranking| &ranking.rows)
     }

@@ -132,7 +132,7 @@ fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
     }
 }
 
-/// The sum over all trials, if every trial has the figure.
+/// The sum of a figure over all trials, if every trial has the figure.
 fn joules(trials: &[&Trial], of: fn(&Accounting) -> Option<f64>) -> Option<f64> {
     let all = trials.iter().map(|trial| trial.measured.accounting.as_ref().and_then(of));
     all.sum::<Option<f64>>().filter(|_| !trials.is_empty())

@@ -23,7 +23,7 @@ pub struct Chain<'a> {
 pub struct Row<'a> {
     /// The workload.
     pub workload: &'a Workload,
-    /// Steps in log units of speed: from plain to the layer, and from the layer to the encrypted arm.
+    /// Steps in log units of speed: one step from plain to the layer, and one from the layer to the encrypted arm.
     pub speed: Waterfall,
     /// Steps in CPU seconds per request, if every trial has them.
     pub cpu: Option<Waterfall>,
@@ -36,7 +36,7 @@ impl Chain<'_> {
     }
 }
 
-/// The cipher's share of the total loss; `None` if it is unknown, is outside the range from 0 to 1, or has an
+/// The cipher's share of the total loss; `None` if the share is unknown, is outside the range from 0 to 1, or has an
 /// interval as wide as that range.
 pub fn cipher_share(row: &Row<'_>) -> Option<Share> {
     row.speed.steps[1].share.filter(|s| (0.0..=1.0).contains(&s.value) && s.high - s.low < 1.0)
@@ -56,7 +56,7 @@ pub fn chains<'a>(lookup: &Lookup<'a>) -> Vec<Chain<'a>> {
         .collect()
 }
 
-/// The arm's pass-through. If the record does not specify it, the pass-through of the arm's system.
+/// The arm's pass-through. If the record does not specify a pass-through for the arm, that of the arm's system.
 pub fn null_layer<'a>(lookup: &Lookup<'a>, arm: &Arm) -> Option<&'a Arm> {
     lookup.arms().iter().find(|null| null.role == ArmRole::NullLayer && is_null_layer_of(null, arm))
 }

@@ -5,7 +5,7 @@ use cryptbench_record::{Pattern, Workload};
 /// Requests up to this size in bytes are small: their cost per request outweighs the cost of their bytes.
 pub const SMALL: u64 = 16 << 10;
 
-/// Requests from this size in bytes on are large.
+/// Requests of at least this size in bytes are large.
 pub const LARGE: u64 = 256 << 10;
 
 /// Request size classes, and work without requests.

@@ -19,8 +19,8 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-/// Compares two arms block by block in every workload in which both have enough pairs and neither was served from a
-/// cache, with Holm's correction over these workloads.
+/// Compares two arms block by block, in every workload in which both arms have enough pairs and neither was served from
+/// a cache, with Holm's correction over these workloads.
 pub fn compare(lookup: &Lookup<'_>, arm: &str, baseline: &str) -> Vec<Comparison> {
     let Lookup { record, cells, trials, .. } = lookup;
     let cached = |workload: &str, arm: &str| cell(cells, workload, arm).is_some_and(|c| c.cached);

@@ -1,7 +1,7 @@
 //! The estimators of published studies, so that their figures can be reproduced exactly.
 //!
-//! These figures are shown by name next to ours and never affect a verdict: all of them discard the pairing, and
-//! three of the four discard the spread within the trials.
+//! These figures are labelled with the estimator's name, shown next to this program's estimates, and never affect a
+//! verdict: all four estimators discard the pairing, and three discard the spread within the trials.
 
 /// Arithmetic mean of all values (HD Tune's five runs, Anvil's ten).
 pub fn mean(values: &[f64]) -> Option<f64> {
@@ -15,8 +15,8 @@ pub fn sample_sd(values: &[f64]) -> Option<f64> {
     (values.len() >= 2).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The values in ascending order without one largest and one smallest (the dd script uses eight of its ten trials).
-/// Fewer than three values are not trimmed.
+/// The values in ascending order, without the largest and the smallest value (the dd script uses eight of its ten
+/// trials). Fewer than three values are not trimmed.
 pub fn trimmed(values: &[f64]) -> Vec<f64> {
     let each_side = usize::from(values.len() >= 3);
     cryptbench_stats::trimmed(values, each_side).unwrap_or_default()
@@ -38,7 +38,7 @@ pub fn best(values: &[f64]) -> Option<f64> {
     values.iter().copied().reduce(f64::max)
 }
 
-/// Difference of two speeds in percent of the larger one, without its sign (as in the iozone article).
+/// Absolute difference between two speeds, as a percentage of the larger speed (as in the iozone article).
 pub fn percent_of_larger(a: f64, b: f64) -> Option<f64> {
     let percent = cryptbench_stats::percent_of_larger(a, b).abs();
     (percent.is_finite() && a >= 0.0 && b >= 0.0).then_some(percent)

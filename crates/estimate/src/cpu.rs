@@ -11,19 +11,19 @@ pub enum Measure {
     /// CPU time of the measuring process, the systems' helper programs and the kernel threads, for systems that work
     /// outside this process.
     Attributed,
-    /// The same work if trials do not separate it: busy time of the machine minus its idle baseline, which includes
-    /// all activity of other programs.
+    /// The same work, if trials do not report it separately: busy time of the machine minus its idle baseline, which
+    /// includes all activity of other programs.
     Machine,
 }
 
-/// The number of CPUs that a run could use: those of the machine, or the share granted to its container.
+/// The number of CPUs that a run could use: the machine's CPUs, or the share of them granted to its container.
 pub fn processors(record: &Record) -> f64 {
     let all = f64::from(record.machine.cpus);
     record.machine.limits.cpus.map_or(all, |cpus| cpus.min(all))
 }
 
 impl Measure {
-    /// The process figure if every arm runs inside this process, otherwise the most exact one available.
+    /// The process figure if every arm runs inside this process, otherwise the most exact figure available.
     pub fn of(record: &Record) -> Self {
         let inline = |system: &str| [PLAIN.name, BUILTIN.name].contains(&system);
         match record.plan.arms.iter().all(|a| inline(&a.system)) {
@@ -44,7 +44,7 @@ impl Measure {
         }
     }
 
-    /// CPU seconds of a trial by this measure, if it has them.
+    /// CPU seconds of a trial by this measure, if the trial has them.
     pub fn seconds(self, trial: &Trial) -> Option<f64> {
         match self {
             Self::Process => Some(trial.measured.cpu_process_s),

@@ -1,9 +1,9 @@
 //! Whether the bytes of a workload reached the device, or were served from a cache.
 //!
-//! - Reads and writes are compared with the device's counter of their direction, and mixed workloads
-//!   with both together.
-//! - Creating small files transfers their bytes to the device (it ends with a flush), and reading transfers them
-//!   back. If less than half of them were transferred, the data came from a cache.
+//! - Reads and writes are compared with the device's counter for their direction, and mixed workloads with the sum of
+//!   both counters.
+//! - Creating small files transfers their bytes to the device (it ends with a flush), and reading transfers them back.
+//!   If less than half of these bytes were transferred, the data came from a cache.
 //! - `stat`, `rename` and `delete` do not transfer file data. Their cost is the work on directories, which normally
 //!   happens in a warm cache as well, so they are never reported as cached.
 //! - Opening a volume consists of key derivation; the few sectors that it reads prove nothing.

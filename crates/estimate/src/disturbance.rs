@@ -5,8 +5,8 @@ use cryptbench_record::{Accounting, Record, Trial};
 
 use crate::accounting::measured;
 
-/// If tasks waited for a CPU or for memory for at least this share of the time, the trial counts as disturbed.
-/// Waiting for I/O does not count, because trials consist of it.
+/// If tasks waited for a CPU or for memory for at least this share of the time, the trial counts as disturbed. Waiting
+/// for I/O does not count, because trials consist of such waits.
 pub const PRESSED: f64 = 0.10;
 
 /// If other programs used at least this share of the CPU time, the waiting for a CPU is attributed to them.
@@ -23,16 +23,16 @@ pub struct Disturbance {
     pub crowded: Crowd,
     /// Trials in which tasks waited for memory.
     pub short_of_memory: Crowd,
-    /// Steal time as a share of CPU time, if it is worth reporting.
+    /// Steal time as a share of CPU time, if the share is large enough to report.
     pub stolen: Option<f64>,
 }
 
-/// Disturbed trials, and the share of the time that tasks waited in the worst of them.
+/// Disturbed trials, and the share of the time during which tasks waited in the worst of these trials.
 #[derive(Default)]
 pub struct Crowd {
     /// Number of disturbed trials.
     pub trials: usize,
-    /// Share of the time that tasks waited in the worst of these trials.
+    /// Share of the time during which tasks waited in the worst of these trials.
     pub worst: f64,
 }
 

@@ -15,9 +15,9 @@ use crate::lookup::Trials;
 /// Why a gain is not attributed to an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// Other programs disturbed its pairs, and the undisturbed pairs show no gain.
+    /// Other programs disturbed the arm's pairs, and the undisturbed pairs show no gain.
     Disturbed,
-    /// A cache below it cannot be detected.
+    /// A cache below the arm could not be detected.
     Uncounted,
 }
 
@@ -33,9 +33,9 @@ pub(crate) struct Compared<'a> {
 impl Compared<'_> {
     /// Whether a difference of this mean may be claimed.
     ///
-    /// A gain over plain storage must be shown by undisturbed pairs, because encryption does not make anything
-    /// faster. Any other difference is kept unless the undisturbed pairs exclude it: on busy CPUs, encryption does
-    /// cost more. Either of two systems may be faster, so it does not matter which of them is the baseline.
+    /// A gain over plain storage must be shown by undisturbed pairs, because encryption does not make anything faster.
+    /// Any other difference is kept unless the undisturbed pairs exclude it: on busy CPUs, encryption does cost more.
+    /// In a comparison of two systems, either may be faster, so it does not matter which of them is the baseline.
     pub(crate) fn may_be_claimed(&self, mean: f64) -> bool {
         let is_gain = mean > 0.0;
         if self.is_beside_plain() {
@@ -61,7 +61,7 @@ impl Compared<'_> {
         self.record.plan.arms.iter().any(is)
     }
 
-    /// Why a gain is not attributed to the arm; `None` if nothing contradicts it.
+    /// Why a gain is not attributed to the arm; `None` if nothing contradicts the gain.
     pub(crate) fn doubt(&self) -> Option<Doubt> {
         match () {
             () if self.hides_caches(self.arm) => Some(Doubt::Uncounted),
@@ -81,7 +81,7 @@ impl Compared<'_> {
         })
     }
 
-    /// The differences of the undisturbed pairs; `None` if all pairs are undisturbed.
+    /// The differences of the undisturbed pairs; `None` if there are no disturbed pairs.
     fn undisturbed(&self) -> Option<Vec<f64>> {
         let is_of = |t: &&Trial| t.arm == self.arm || self.baseline.contains(&t.arm.as_str());
         let all = || self.trials.of_workload(self.workload).filter(is_of);
@@ -103,7 +103,7 @@ pub fn hides_caches(target: &Target, arm: &Arm) -> bool {
         Some(place) => (&place.filesystem, &place.uncounted),
         None => (&target.filesystem, &target.uncounted),
     };
-    // With `Uncounted::Memory`, memory is the measured storage and not a cache.
+    // With `Uncounted::Memory`, memory itself is the measured storage, not a cache.
     let is_unknown = uncounted.as_ref().is_some_and(|why| *why != Uncounted::Memory);
     is_unknown || filesystem == "fuseblk"
 }

@@ -33,8 +33,8 @@ impl<'a> Trials<'a> {
         log_ratios(self.of_workload(workload), workload, arm, baseline)
     }
 
-    /// A figure of the measured trials of each of `arms`, for the blocks in which all of them ran and have a finite
-    /// value, in block order. Arms that form one baseline get their `mean`.
+    /// A figure of the measured trials of each of `arms`, for the blocks in which all of these arms ran and have a
+    /// finite value, in block order. Arms that form one baseline get their `mean`.
     pub fn matched(
         &self,
         workload: &str,
@@ -78,7 +78,7 @@ pub struct Lookup<'r> {
 }
 
 impl<'r> Lookup<'r> {
-    /// Evaluates the trials of a record.
+    /// Derives the results from the trials of a record.
     pub fn of(record: &'r Record) -> Self {
         Self::with(record, cells(record))
     }
@@ -122,8 +122,8 @@ impl<'r> Lookup<'r> {
         self.trials.log_ratios(&workload.id, &arm.id, &self.record.plan.baseline(arm))
     }
 
-    /// Why the gain of a cell is not attributed to its arm; `None` if there is no gain, or nothing contradicts
-    /// it.
+    /// Why the gain of a cell is not attributed to its arm; `None` if there is no gain, or nothing contradicts the
+    /// gain.
     pub fn doubt(&self, workload: &Workload, arm: &Arm) -> Option<Doubt> {
         self.cell(workload, arm)?.kept.filter(|kept| kept.low > 1.0)?;
         let baseline = self.record.plan.baseline(arm);

@@ -17,7 +17,7 @@ pub struct Opening {
     pub high: f64,
     /// Trials.
     pub trials: usize,
-    /// Median of each of the table's parts.
+    /// Median time of each part that the table shows.
     pub parts: Vec<Option<f64>>,
 }
 
@@ -50,8 +50,8 @@ pub fn opening(
     })
 }
 
-/// The number of `n` ordered values that are outside a 95 % interval of the median on each side: the largest k for
-/// which a binomial (n, 1/2) count is at most k - 1 with probability at most 2.5 %.
+/// The number of values, out of `n` ordered values, that are outside a 95 % interval for the median on each side: the
+/// largest k for which a binomial (n, 1/2) count is at most k - 1 with probability at most 2.5 %.
 fn ranks_outside(n: usize) -> usize {
     let mut probability = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
     let (mut below, mut k) = (0.0, 0);
@@ -63,7 +63,7 @@ fn ranks_outside(n: usize) -> usize {
         probability *= (n - k) as f64 / (k + 1) as f64;
         k += 1;
     }
-    // k values may be outside, so the interval begins at the k-th, counted from one.
+    // k values may be outside the interval, so it begins at the k-th value, counted from one.
     k.saturating_sub(1)
 }
 

@@ -29,7 +29,7 @@ pub struct Ranked<'a> {
     /// The arm.
     pub arm: &'a Arm,
     /// The rank, from 1. An arm without a proven difference from the first arm of the rank above it shares that rank.
-    /// The last arm of one rank and the first of the next may not differ significantly either.
+    /// The difference between the last arm of one rank and the first arm of the next may not be significant either.
     pub place: usize,
     /// The share over all workloads of the ranking.
     pub all: Mean,
@@ -72,7 +72,7 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     let choices = lookup.arms().iter().filter(|a| is_choice(a));
     let (failed, sound): (Vec<&Arm>, Vec<&Arm>) =
         choices.partition(|arm| is_unsound(lookup.record, arm));
-    // A workload for which even plain storage was served from a cache does not count as cached.
+    // A workload in which plain storage was also served from a cache does not count as cached.
     let plain_cached = |w: &Workload| lookup.plain(w).is_none_or(|c| c.cached);
     let answered = |arm: &&Arm| {
         let cached = |w: &Workload| lookup.cell(w, arm).is_some_and(|c| c.cached);
@@ -115,13 +115,13 @@ pub fn ranking<'a>(lookup: &Lookup<'a>) -> Option<Ranking<'a>> {
     any.then_some(Ranking { over, rows, left_out, cached, failed })
 }
 
-/// Whether the arm has an estimate in this workload, without a cache and without another cause of a gain.
+/// Whether the arm has an estimate in this workload, was not served from a cache, and has no other cause for a gain.
 pub fn judged(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> bool {
     lookup.cell(workload, arm).is_some_and(|c| !c.cached && c.kept.is_some())
         && lookup.doubt(workload, arm).is_none()
 }
 
-/// Whether these are at least half of the workloads: a mean over fewer is not representative.
+/// Whether this number is at least half of the workloads: a mean over fewer workloads is not representative.
 pub fn is_most(over: &[&Workload], lookup: &Lookup<'_>) -> bool {
     2 * over.len() >= lookup.workloads().len()
 }
@@ -177,8 +177,8 @@ pub fn level(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) ->
     between(lookup, arm, other, over).is_none_or(|mean| (mean.low..=mean.high).contains(&1.0))
 }
 
-/// The speed of `arm` relative to `other` as the mean over the workloads, compared block by block; `None` if one of
-/// them has too few pairs.
+/// The speed of `arm` relative to `other` as the mean over the workloads, compared block by block; `None` if either arm
+/// has too few pairs.
 pub fn between(lookup: &Lookup<'_>, arm: &Arm, other: &Arm, over: &[&Workload]) -> Option<Mean> {
     let confidence = lookup.record.plan.confidence;
     let all: Vec<Logs> = over

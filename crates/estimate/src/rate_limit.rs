@@ -7,14 +7,14 @@ use crate::arms::plain_arm;
 use crate::class::Class;
 use crate::lookup::Lookup;
 
-/// Maximum difference between limited rates and between their trials, as a fraction. Disks without a limit read
-/// and write at different rates, and vary more.
+/// Maximum difference between limited rates and between their trials, as a fraction. Disks without a limit have
+/// different rates for reads and writes, and their rates vary more.
 const ALIKE: f64 = 0.02;
 
-/// From this queue depth on, a disk without a limit does not read and write small requests at the same rate.
+/// At this queue depth or more, a disk without a limit serves small reads and small writes at different rates.
 const DEEP: u32 = 8;
 
-/// An increase of the queue depth by this factor speeds up large requests, unless something limits them.
+/// An increase of the queue depth by this factor speeds up large requests, unless their rate is limited.
 const DEEPER: u32 = 4;
 
 /// Minimum number of trials needed to judge the variation of a rate.
@@ -55,7 +55,7 @@ pub fn limits(lookup: &Lookup<'_>) -> Vec<Limit> {
     requests.into_iter().chain(bytes).collect()
 }
 
-/// The rate of plain storage if it is the same in all of these workloads, reading and writing, and does not vary.
+/// The rate of plain storage, if it is the same in all of these workloads, for reads and for writes, and does not vary.
 fn common(
     lookup: &Lookup<'_>,
     which: &dyn Fn(&&Workload) -> bool,

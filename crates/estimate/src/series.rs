@@ -2,7 +2,7 @@
 
 /// A label without the parts that vary within a series: sizes, their units, and numbers.
 ///
-/// `reread 512M/16M` belongs to the series `reread`, `sequential write 1 MiB QD8` to `sequential write`.
+/// `reread 512M/16M` belongs to the series `reread`, and `sequential write 1 MiB QD8` belongs to `sequential write`.
 pub fn series_name(label: &str) -> String {
     let is_unit = |word: &str| {
         matches!(

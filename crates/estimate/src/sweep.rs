@@ -12,10 +12,10 @@ use crate::soundness::is_unsound;
 /// Minimum number of block sizes in a sweep: a line always fits two points.
 const FEWEST_SIZES: usize = 4;
 
-/// The line describes the measurements if it deviates by at most this share at the worst size, whatever the noise.
+/// The line describes the measurements if its largest deviation at any size is at most this share, whatever the noise.
 const WORST_DESCRIBED: f64 = 0.25;
 
-/// Up to this value, the residuals may be noise: sum of squared standardised residuals per degree of freedom.
+/// Up to this value, the residuals may be due to noise: sum of squared standardised residuals per degree of freedom.
 const MISFIT_DESCRIBED: f64 = 3.0;
 
 /// One kind of work over several block sizes.
@@ -49,14 +49,14 @@ pub struct End {
     pub extra_s: f64,
 }
 
-/// The arm to describe, if there are several: the one that adds the most to the smallest requests.
+/// The arm to describe, if there are several: the arm that adds the most time to the smallest requests.
 pub fn most_added<'b, 'a: 'b>(
     arms: impl IntoIterator<Item = &'b Added<'a>>,
 ) -> Option<&'b Added<'a>> {
     arms.into_iter().max_by(|a, b| a.ends[0].extra_s.total_cmp(&b.ends[0].extra_s))
 }
 
-/// The sweeps of a record, those with the most block sizes first.
+/// The sweeps in a record, with those that have the most block sizes first.
 pub fn sweeps<'a>(lookup: &Lookup<'a>) -> Vec<Sweep<'a>> {
     let mut found: Vec<Sweep<'a>> = Vec::new();
     for workload in lookup.workloads() {
@@ -97,7 +97,7 @@ fn is_same_work(a: &Workload, b: &Workload) -> bool {
 }
 
 impl<'a> Sweep<'a> {
-    /// The additional cost of each arm except plain, if it was compared with plain in enough sizes. Arms that
+    /// The additional cost of each arm except plain, if the arm was compared with plain in enough sizes. Arms that
     /// failed a check are omitted.
     pub fn added(&self, lookup: &Lookup<'a>) -> Vec<Added<'a>> {
         let wanted = |arm: &&Arm| {

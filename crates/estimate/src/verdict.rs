@@ -8,7 +8,7 @@ use cryptbench_stats::{
     FAMILY_LEVEL, PairedEstimate, equivalent_within, pairs_needed, smallest_detectable,
 };
 
-/// With a margin above this, "same" says more about the noise of the disk than about encryption.
+/// With a margin above this value, "same" says more about the disk's noise than about encryption.
 pub const TELLING_MARGIN_PERCENT: f64 = 10.0;
 
 /// If even losses up to this margin cannot be detected, the run is not informative.
@@ -22,9 +22,9 @@ pub struct Evidence<'a> {
     pub estimate: &'a PairedEstimate,
     /// p-value for "no difference", corrected for the number of workloads.
     pub p_holm: f64,
-    /// Number of workloads for which it was corrected.
+    /// Number of workloads for which the p-value was corrected.
     pub tests: usize,
-    /// Noise of the mean of the workload, 0 if it is unknown.
+    /// Noise of the workload's mean; 0 if the noise is unknown.
     pub noise: f64,
     /// Whether the difference may be attributed to the arm (see [`doubt`](crate::doubt)).
     pub claimable: bool,
@@ -66,7 +66,7 @@ pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
     Verdict::Inconclusive { more_pairs: pairs_to_settle(estimate, target, plan.confidence) }
 }
 
-/// An interval of up to this many times the noise of the mean counts as the noise of plain storage. With 6 pairs that
+/// An interval of up to this multiple of the mean's noise counts as the noise of plain storage. With 6 pairs that
 /// differ by the same amount in either direction, the t interval is 2.8 times their noise, so plain compared with
 /// itself never exceeds this.
 pub const ABOUT_THE_SAME: f64 = 3.0;
@@ -85,7 +85,7 @@ pub fn is_alike(verdict: &Verdict) -> bool {
     is_decided(verdict) && !matches!(verdict, Verdict::Costs { .. } | Verdict::Gains { .. })
 }
 
-/// Whether a verdict leaves open if the arm is faster or slower than plain.
+/// Whether a verdict leaves open whether the arm is faster or slower than plain.
 pub fn is_open(verdict: &Verdict) -> bool {
     !is_decided(verdict) && !matches!(verdict, Verdict::Cached | Verdict::TooFewPairs)
 }
