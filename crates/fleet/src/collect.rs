@@ -18,7 +18,7 @@ use cryptbench_view::table::parquet::Gathered;
 use crate::node::hex;
 use crate::{Damaged, Files, FleetError, Found, Observed, stream};
 
-/// Number of buffered rows of one table from which the largest partition is written to a file: about 100 MB of
+/// Number of buffered rows of a table at which the table's largest partition is written to a file: about 100 MB of
 /// trials.
 const WAITING: usize = 50_000;
 
@@ -30,7 +30,7 @@ const TABLES: [(Rows, &str); 2] = [(Rows::Cells, "cells"), (Rows::Trials, "trial
 pub struct Collected {
     /// Number of records whose rows are in the dataset.
     pub records: usize,
-    /// Number of rows in `cells` and in `trials`.
+    /// Number of rows in `cells`, and number of rows in `trials`.
     pub rows: [usize; 2],
     /// Files of the dataset.
     pub files: usize,
@@ -130,8 +130,8 @@ impl Parts {
 /// Maximum length of a file name in bytes that every common file system supports.
 const LONGEST_NAME: usize = 255;
 
-/// The directory of a partition. A value that is too long for a file name is shortened to a prefix and a part of its
-/// SHA-256.
+/// The directory of a partition. A value that is too long for a file name is replaced by a prefix of the value and a
+/// part of its SHA-256.
 fn partition(name: &str, value: &str) -> String {
     let whole = format!("{name}={}", encoded(value));
     if whole.len() <= LONGEST_NAME {

@@ -24,7 +24,7 @@ pub enum FleetError {
         /// The directory.
         path: PathBuf,
     },
-    /// The plan is not TOML, or has an unknown key or a value of the wrong type.
+    /// The plan is not TOML, has an unknown key, or has a value of the wrong type.
     #[error("{name} is not a fleet's plan", name = shown(path))]
     Plan {
         /// The file.

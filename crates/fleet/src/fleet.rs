@@ -113,7 +113,7 @@ impl Fleet {
                 let [a, b] = [a, b].map(|p| &members[p.member].node);
                 a.name == b.name && a.machine == b.machine
             };
-            // If a machine has several runs, keep the last one, which is the newest.
+            // If a machine has several runs, the last run, which is the newest, is kept.
             let mut kept: Vec<Point> = Vec::with_capacity(points.len());
             for point in points.drain(..) {
                 match kept.last_mut() {

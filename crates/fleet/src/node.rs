@@ -13,7 +13,7 @@ const KEY: &str = "cryptbench fleet\n";
 /// Maximum length of a machine's name in a file name; a DNS name has at most 253 characters.
 const LONGEST_NAME: usize = 120;
 
-/// This machine. Its name is `name`, or the host name; `asked` is its task in any stable serialisation.
+/// This machine. The machine's name is `name`, or else the host name; `asked` is its task in any stable serialisation.
 pub fn node(name: Option<&str>, asked: &str) -> Node {
     let name = name.map_or_else(host_name, str::to_owned);
     let digits = |id: String| id.chars().filter(char::is_ascii_hexdigit).take(8).collect();

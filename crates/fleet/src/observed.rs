@@ -1,5 +1,5 @@
-//! The content of one file in a fleet's directory: a machine, and the cost of each of its cells or the reason why
-//! there is none.
+//! The content of one file in a fleet's directory: a machine, and either the costs of its cells or the reason why there
+//! are none.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ pub fn read(path: &Path) -> Found {
             None => Found::Damaged("it is not the failure report of a machine".to_owned()),
         };
     }
-    // The report itself gives the file name, so the error has none.
+    // The report itself gives the file name, so the error does not contain it.
     match parse(Path::new(""), &text) {
         Ok(record) => Found::Record(Box::new(record)),
         Err(error) => Found::Damaged(chain(&error).trim_start().to_owned()),
@@ -90,7 +90,7 @@ pub struct ObservedCell {
     pub arm: String,
     /// The arm's name for users.
     pub arm_label: String,
-    /// The cipher implementation in use; empty if it is unknown.
+    /// The cipher implementation in use; empty if unknown.
     pub driver: String,
     /// Mean of ln(E/P) and its squared standard error.
     pub effect: Effect,

@@ -26,9 +26,9 @@ pub struct Outlier {
     pub ratio: f64,
     /// The value of the others.
     pub usual_ratio: f64,
-    /// p-value for "it is like the others", with Holm's correction over all machines and cells of the report.
+    /// p-value for "this machine is like the others", with Holm's correction over all machines and cells in the report.
     pub p_holm: f64,
-    /// Number of cells in which it is an outlier.
+    /// Number of cells in which the machine is an outlier.
     pub cells: usize,
     /// The differences, the most informative first; empty if the record does not show any.
     pub reasons: Vec<String>,
@@ -96,7 +96,7 @@ pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
     found
 }
 
-/// The pool of a kind without outliers, which would widen the pool for all machines that are compared with it.
+/// The pool of a kind without outliers, because these would widen the pool for all machines that are compared with it.
 fn without_outliers(fleet: &Fleet, cell: (usize, usize)) -> Option<Pooled> {
     let all = effects(fleet.points.get(&cell)?);
     let p = cryptbench_stats::outliers(&all)?;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::Facts;
 
-/// A machine is reported if it was busier than usual before the run by more than this.
+/// A machine is reported if, before the run, it was busier than usual by more than this value.
 const BUSIER: f64 = 0.05;
 
-/// Below this share of the usual frequency a CPU is slow.
+/// A CPU is slow if its frequency is below this share of the usual frequency.
 const SLOW: f64 = 0.85;
 
 /// From this share on, steal time is reported as a possible reason.

@@ -27,7 +27,7 @@ pub struct Report {
     pub machines: usize,
     /// Records of interrupted runs; their trials are valid, but there are fewer of them.
     pub partial: usize,
-    /// Number of records that were replaced by newer ones of the same machine.
+    /// Number of records that were replaced by newer records from the same machine.
     pub superseded: usize,
     /// Cells that were served from a cache and are omitted.
     pub cached_cells: usize,
@@ -61,7 +61,7 @@ pub struct Kind {
     pub arm_label: String,
     /// The cipher implementation in use, such as `xts-aes-vaes-avx2`; empty if it is unknown.
     pub driver: String,
-    /// Number of machines that measured in parallel, if a plan compares that.
+    /// Number of machines that measured in parallel, if a plan compares such numbers.
     pub at_once: Option<u32>,
 }
 
@@ -77,7 +77,7 @@ pub struct Group {
     pub rows: Vec<Row>,
 }
 
-/// One workload in a group. Ratios are relative to plain storage on the same machine: 0.9 means 90 % of its speed.
+/// One workload in a group. All ratios are relative to plain storage on the same machine: 0.9 means 90 % of its speed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Identifier of the workload.

@@ -44,8 +44,8 @@ impl Files {
         &self.paths
     }
 
-    /// Reads one of the files. A machine cannot provide records for another one: the records in a machine's directory
-    /// must have its name.
+    /// Reads one of the files. A machine cannot provide records for another machine: the records in a machine's
+    /// directory must have its name.
     pub fn read(&self, path: &Path) -> Found {
         let found = read(path);
         let is_run = path.file_name().is_some_and(|name| name == RUN);
@@ -71,7 +71,7 @@ impl Files {
 /// File name of the record in the directory of a run.
 const RUN: &str = "record.json";
 
-/// The contents of a directory except hidden files, and whether each is a directory.
+/// The contents of a directory except hidden files, and whether each entry is a directory.
 fn listed(directory: &Path) -> Result<Vec<(PathBuf, bool)>, FleetError> {
     let list = || -> std::io::Result<Vec<(PathBuf, bool)>> {
         let mut found = Vec::new();
@@ -86,7 +86,7 @@ fn listed(directory: &Path) -> Result<Vec<(PathBuf, bool)>, FleetError> {
     list().map_err(FleetError::io("list", directory))
 }
 
-/// Calls `read` for each path on `threads` threads and `each` for its result, in the order of the paths, until `each`
+/// Calls `read` for each path on `threads` threads, and `each` for every result in the order of the paths, until `each`
 /// stops. At most two results per thread are buffered, whatever the number of paths.
 ///
 /// # Panics

@@ -43,8 +43,8 @@ fn play(plan: &Plan, at_once: usize, command: &[String]) -> String {
     )
 }
 
-/// Tasks that fetch the records. The machine controls names and contents, so only files with names of its own records
-/// are accepted, and stored in a separate directory.
+/// Tasks that fetch the records. The machine controls names and contents, so only files named like its own records are
+/// accepted, and they are stored in a separate directory.
 fn fetch(fleet: &str, to: &str) -> String {
     format!(
         r#"    - name: Find the records

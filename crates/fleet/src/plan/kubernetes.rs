@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Plan, longest};
 
-/// Label and annotation keys belong to a separate domain.
+/// Label whose value is the job's name, on the job and its pods.
 const LABEL: &str = "app.kubernetes.io/name";
 const HOST: &str = "kubernetes.io/hostname";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -16,8 +16,8 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 ///
 /// All pods are scheduled together, one per node. If they were started one after another, a pod that exits would free
 /// its node, and the next pod could be scheduled there again. If fewer may measure in parallel, each pod waits
-/// according to its index. If a plan compares several concurrency levels, there is a separate job for each; all but
-/// the first are suspended, because Kubernetes cannot run jobs in a given order.
+/// according to its index. If a plan compares several concurrency levels, there is a separate job for each level; all
+/// jobs but the first are suspended, because Kubernetes cannot run jobs in a given order.
 pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> String {
     let rounds = plan.rounds(nodes.len());
     let several = rounds.len() > 1;
@@ -78,7 +78,7 @@ fn job(
                     "tolerations": plan.tolerate.iter().map(tolerate).collect::<Vec<_>>(),
                     "containers": [container(plan, &command(plan, at_once, words, turns, turn), &mounts)],
                     "volumes": volumes,
-                    // The pod never connects to the cluster.
+                    // The pod never connects to the cluster's API server.
                     "automountServiceAccountToken": false,
                 },
             },

@@ -23,7 +23,7 @@ const LONGEST: u64 = 1 << 20;
 /// Maximum size in bytes of the data fetched from one machine: four of the largest records of a fleet.
 const FETCHED_BYTES: usize = 256 << 20;
 
-/// The only system that needs neither mounts nor devices.
+/// The only system that requires neither mounts nor devices.
 const UNPRIVILEGED: &str = cryptbench_catalog::BUILTIN.name;
 
 /// The launcher of the machines.
@@ -51,7 +51,7 @@ pub struct Plan {
     /// The workload profile.
     #[serde(default = "default_profile")]
     pub profile: String,
-    /// The systems to measure; they must be given, because the program would choose differently on different
+    /// The systems to measure; they must be given, because the program would choose different systems on different
     /// machines.
     #[serde(default)]
     pub systems: Vec<String>,
@@ -104,7 +104,7 @@ pub struct Plan {
 pub enum Concurrency {
     /// At most this many.
     Most(usize),
-    /// Each of these numbers, one after another.
+    /// The plan is measured with each of these numbers, one after another.
     Each(Vec<usize>),
 }
 
@@ -210,7 +210,7 @@ impl Plan {
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// Maximum number of machines in parallel, if not all of them measure in parallel.
+    /// Maximum number of machines that measure in parallel; `None` if all do.
     fn throttle(&self, nodes: usize) -> Option<usize> {
         match self.concurrency {
             Some(Concurrency::Most(most)) if most < nodes => Some(most),
@@ -237,12 +237,12 @@ impl Plan {
         levels.into_iter().map(round).collect()
     }
 
-    /// The directories of `pair`, without the names that they may have.
+    /// The directories in `pair`, without their optional names.
     fn places(&self) -> impl Iterator<Item = &str> {
         self.pair.iter().map(|place| path_of(place))
     }
 
-    /// The systems that mount or map something.
+    /// The systems that require a mount or a device mapping.
     fn privileged(&self) -> Vec<&str> {
         self.systems.iter().map(String::as_str).filter(|s| *s != UNPRIVILEGED).collect()
     }
@@ -253,7 +253,7 @@ fn longest(budget: Duration) -> Duration {
     budget.mul_f64(1.5) + Duration::from_secs(600)
 }
 
-/// The directory of a location of `pair`, without its optional name.
+/// The directory of a location in `pair`, without its optional name.
 fn path_of(place: &str) -> &str {
     match place.split_once('=') {
         Some((name, path)) if !name.contains('/') => path,

@@ -16,8 +16,8 @@ status=0
 @ROUNDS@exit $status
 "#;
 
-/// The machine controls names and contents. Only files with names of its own records are accepted, up to the size of
-/// records, and stored in a separate directory. The local side sets the modes and types of files.
+/// The machine controls names and contents. Only files that are named like its own records and are not larger than
+/// records are accepted, and they are stored in a separate directory. The local side sets the modes and types of files.
 const FETCH: &str = r#"    to=@TO@/$node
     # At most $2 bytes that the node writes for the command $1, into the file $3.
     take() {
@@ -64,7 +64,7 @@ const ROUND: &str = r#"printf '%s\n' @NODES@ |
 "#;
 
 pub(super) fn script(plan: &Plan, nodes: &[String]) -> String {
-    // A word for the local shell is a script for the remote one.
+    // A word for the local shell is a script for the remote shell.
     let remote = |template, places: &[_]| Script::filled(template, places).as_word();
     let started = plan.started();
     let measure = remote("exec @START@ --node ", &[("START", &started)]);

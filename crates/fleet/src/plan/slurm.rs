@@ -1,12 +1,12 @@
-//! A script for Slurm. Started by hand, it submits itself, and allocates each node exclusively.
+//! A script for Slurm. When started by hand, the script submits itself, and allocates each node exclusively.
 
 use std::time::Duration;
 
 use super::script::Script;
 use super::{Plan, longest};
 
-/// One job per node, all submitted together. A job array cannot be used: Slurm treats its elements as identical, and
-/// if one has to wait for its node, none of the others are started.
+/// One job per node, all submitted together. A job array cannot be used: Slurm treats its elements as identical, and if
+/// one element has to wait for its node, no other element is started.
 const EACH: &str = r#"# Start it with: bash FILE [NODES]. It submits one job per node. Running it again is harmless: a node that has measured
 # since its last boot exits immediately.
 if [ "${1-}" = --measure ]; then

@@ -119,7 +119,7 @@ fn absolute(text: &str) -> Option<&'static str> {
     shown(text).or(unless(text.starts_with('/'), "is not an absolute path: start it with /"))
 }
 
-/// A location of `pair`: a path, optionally preceded by a name and `=`.
+/// A location in `pair`: a path, optionally preceded by a name and `=`.
 fn place(text: &str) -> Option<&'static str> {
     let problem = "is not an absolute path, nor a name, = and such a path";
     let is_named = super::path_of(text).starts_with('/') && !text.starts_with(['-', '=']);
@@ -144,7 +144,7 @@ fn system(text: &str) -> Option<&'static str> {
     )
 }
 
-/// A DNS label (RFC 1123). Kubernetes requires one for names, and appends to the name of a job.
+/// A DNS label (RFC 1123). Kubernetes requires a label for names, and appends to a job's name.
 fn label(text: &str) -> Option<&'static str> {
     let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let holds = text.len() <= 50
