@@ -7,8 +7,8 @@ use crate::compare::{Compared, Comparison, Verdict};
 use crate::costs::CostChange;
 use crate::reproduced::Reproduction;
 
-/// The answer of a comparison. Changes of cost, which only two records can show, precede raw speeds, because the
-/// drift of the disks cancels out in them.
+/// The answer of a comparison. Changes in cost, which only two records can show, precede raw speeds, because the drift
+/// of the disks cancels out in them.
 pub fn answer(
     comparison: &Comparison,
     costs: &[CostChange],
@@ -120,7 +120,7 @@ fn speeds(comparison: &Comparison, has_shares: bool) -> String {
     let judged = slower + faster + same + apart;
     let within = within(comparison.margin);
     let differing = of(Verdict::Slower).chain(of(Verdict::Faster));
-    // If there are shares of plain speed, these speeds are only a secondary answer.
+    // If there are shares of plain speed, the raw speeds are only a secondary answer.
     let (b_is, than_a, low, high) = match has_shares {
         true => ("B's raw speeds are", "A's", "lower", "higher"),
         false => ("B is", "A", "slower", "faster"),

@@ -55,7 +55,7 @@ pub struct Key {
     /// Threads or processes that issue requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Percentage of reads in a mixed workload.
+    /// Percentage of reads in the mixed workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_percent: Option<u8>,
     /// Anything else that distinguishes cells: the name of a fio job, or the arm of a record.
@@ -71,7 +71,7 @@ impl fmt::Display for Key {
             Some(Pattern::Random) => "rand.",
             _ => self.pattern.as_str(),
         };
-        // iozone's `random-read` and `record-rewrite` already contain the pattern.
+        // iozone's `random-read` and `record-rewrite` already specify the pattern.
         let pattern = if self.operation.contains('-') { "" } else { pattern };
         let operation = self.operation.replace('-', " ");
         let mut parts: Vec<String> = [pattern.to_owned(), operation].into();
@@ -127,7 +127,7 @@ pub struct Run {
     /// The file that contains it.
     #[serde(serialize_with = "as_shown")]
     pub source: PathBuf,
-    /// The line number in that file, from 1, if the format has lines.
+    /// The line number in the result's file, from 1, if the format has lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
@@ -162,7 +162,7 @@ pub struct Cell {
     /// The name of the work for readers of a record; otherwise the key gives the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The record states that a cache supplied the data, so the cell gets no verdict.
+    /// According to the record, the data came from a cache, so the cell gets no verdict.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }

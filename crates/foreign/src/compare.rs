@@ -1,8 +1,8 @@
 //! Compares two sets cell by cell: the ratio of their means with Welch's interval, and the verdict.
 //!
 //! The runs of the two sets were not interleaved. A verdict therefore describes two series of runs, but not why they
-//! differ; [`sentences`] state this with every result. The logarithms of the values are compared, so that the
-//! interval of a difference becomes the interval of a ratio of geometric means ([`cryptbench_stats::unpaired`]).
+//! differ; [`sentences`] states this with every result. The logarithms of the values are compared, so that the interval
+//! of a difference becomes the interval of a ratio of geometric means ([`cryptbench_stats::unpaired`]).
 
 mod pairing;
 mod percent;
@@ -26,7 +26,8 @@ pub struct Options {
     pub estimator: Option<Estimator>,
     /// Confidence of the intervals, as a fraction.
     pub confidence: f64,
-    /// Margin of equivalence, as a fraction: cells shown to differ by less are called equivalent.
+    /// Margin of equivalence, as a fraction: cells that are shown to differ by less than this margin are called
+    /// equivalent.
     pub margin: f64,
 }
 
@@ -39,7 +40,7 @@ impl Default for Options {
 /// The result of comparing two sets.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Always true, because runs that were not interleaved cannot be paired afterwards.
+    /// Always true: runs that were not interleaved cannot be paired afterwards.
     pub unpaired: bool,
     /// The first set, the baseline.
     pub a: Side,
@@ -138,7 +139,7 @@ pub struct Interval {
     pub p_holm: f64,
     /// Estimate of the ratio that is robust against a few outliers (Hodges-Lehmann).
     pub hodges_lehmann: f64,
-    /// Lower and upper end of the rank-sum interval of this estimate, if there are enough runs for one.
+    /// Lower and upper end of this estimate's rank-sum interval, if there are enough runs for one.
     pub rank_sum: Option<(f64, f64)>,
 }
 
@@ -156,8 +157,8 @@ pub enum Verdict {
     NotToldApart,
     /// Either side has fewer than 3 runs: there is only a ratio.
     NoInterval,
-    /// All runs of a side have the same printed value, because the resolution is too coarse (iozone's short
-    /// runs last only a few microseconds, the resolution of its clock). This hides the variation, so chance
+    /// All runs of a side have the same printed value, because the resolution is too coarse (iozone's short runs last
+    /// only a few microseconds, the resolution of its clock). Such values hide the variation, so the role of chance
     /// cannot be assessed.
     TooCoarse,
     /// The record states that the data came from a cache.

@@ -30,7 +30,7 @@ pub struct CostChange {
     pub b: f64,
     /// `b` divided by `a`.
     pub ratio: f64,
-    /// Lower end of Welch's interval for the ratio.
+    /// Lower end of the Welch interval for the ratio.
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
@@ -42,7 +42,8 @@ pub struct CostChange {
     pub pairs: (usize, usize),
     /// Whether the change is statistically significant after Holm's correction.
     pub changed: bool,
-    /// Whether the costs are shown to differ by less than the minimum loss that the first record was meant to detect.
+    /// Whether the two costs are shown to differ by less than the minimum loss that the first record was meant to
+    /// detect.
     pub same: bool,
     /// Probability that a difference of the size of that minimum loss would have been detected.
     pub power: Option<f64>,
@@ -100,7 +101,7 @@ pub fn costs(a: &Record, b: &Record, confidence: f64, names: &dyn Naming) -> Vec
     found
 }
 
-/// The minimum detectable loss of a record, as a fraction; 3 % if it does not specify one.
+/// The minimum detectable loss of a record, as a fraction; 3 % if the record does not specify one.
 pub(crate) fn margin(record: &Record) -> f64 {
     let margin = record.plan.margin();
     if margin > 0.0 { margin } else { 0.03 }

@@ -94,7 +94,7 @@ fn halve(found: &mut Found, storages: &[Storage]) {
     }
 }
 
-/// Lines between those of dd: comments, commands that the shell echoes, output of `time`.
+/// Lines between dd's own lines: comments, commands that the shell echoes, output of `time`.
 fn is_aside(whole: &str) -> bool {
     let line = whole.trim().trim_start_matches(['+', '$', '#']).trim_start();
     let first = line.split_whitespace().next().unwrap_or("");

@@ -67,7 +67,7 @@ pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference
         note(&what, settings(&arm.settings), settings(&other.settings));
     }
     note("profile", a.plan.profile.clone(), b.plan.profile.clone());
-    // Even a time-based workload has a duration in the plan.
+    // A plan specifies a duration for trials even if none of its workloads is time-based.
     if [a, b].iter().any(|r| r.plan.workloads.iter().any(cryptbench_record::Workload::is_timed)) {
         note("trial", seconds(a.plan.trial_s), seconds(b.plan.trial_s));
     }

@@ -3,7 +3,7 @@
 //! There are three forms, known from published reports of CrystalDiskMark 3.0.1, 5.1.0, 6.0.2, 7.0.0 and 8.0.4 and
 //! from KDiskMark's README. Up to version 6 each line contains the operation (`Random Read 4KiB (Q= 32,T= 1) :
 //! 281.610 MB/s [68752.4 IOPS]`). Since version 7, and in KDiskMark, the sections `[Read]`, `[Write]` and `[Mix]`
-//! precede lines such as `SEQ 1MiB (Q= 8, T= 1): 543.188 MB/s [518.0 IOPS] < 15407.04 us>`. In all of them, MB/s
+//! precede lines such as `SEQ 1MiB (Q= 8, T= 1): 543.188 MB/s [518.0 IOPS] < 15407.04 us>`. In all three forms, MB/s
 //! means 10⁶ bytes per second. Each figure is the best or the median of several passes, which the program does not
 //! print individually. One file is therefore one run, and a file with a second report is refused.
 

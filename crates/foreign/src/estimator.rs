@@ -12,9 +12,9 @@ use crate::cell::{Format, Measure};
 pub enum Estimator {
     /// The mean: study A over five runs, study D over ten.
     Mean,
-    /// The mean of the times without the smallest and the largest: study B over ten runs.
+    /// The mean of the times without the smallest and the largest time: study B over ten runs.
     TrimmedMean,
-    /// The mean of each cell; over all cells, the mean difference in percent of the larger value (study C).
+    /// The mean for each cell; over all cells, the mean difference as a percentage of the larger value (study C).
     CellwisePercent,
     /// The best run.
     Best,

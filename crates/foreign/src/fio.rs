@@ -1,4 +1,4 @@
-//! fio's JSON (`--output-format=json` and `json+`), including the text that fio prints around it.
+//! fio's JSON (`--output-format=json` and `json+`), including the text that fio prints around the JSON.
 //!
 //! The fields are those of fio 2 and 3. fio 3 has `bw_bytes` and latencies in nanoseconds (`lat_ns`, `clat_ns`); fio
 //! 2 has `bw` in KiB/s and latencies in microseconds (fio's HOWTO, section "JSON output"). Values that are missing in
@@ -139,8 +139,8 @@ fn jobs(line: usize, document: &Value) -> Result<(Vec<Observation>, Vec<String>)
     Ok((found.into_iter().flat_map(|(_, job)| job.results()).collect(), remarks))
 }
 
-/// Properties shared by the processes of one job (`numjobs=`), which run at the same time. fio 3.3
-/// and older do not print `numjobs`.
+/// Properties shared by the processes of one job (`numjobs=`), which run simultaneously. fio 3.3 and older do not print
+/// `numjobs`.
 #[derive(PartialEq)]
 struct Process<'a> {
     name: &'a str,

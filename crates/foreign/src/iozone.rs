@@ -15,7 +15,7 @@ use crate::number::positive;
 use crate::read::{Found, Observation};
 use column::Column;
 
-/// Whether the text is an iozone report or only the table from one.
+/// Whether the text is an iozone report or only the table from such a report.
 pub(crate) fn is_report(text: &str) -> bool {
     text.contains("Iozone: Performance Test of File I/O")
         || text.lines().any(|l| column::header(l).is_some())
@@ -175,7 +175,7 @@ fn observation(column: &Column, file: u64, record: u64, value: f64, unit: Unit) 
     }
 }
 
-/// Checks that the spreadsheet tables have the same values as the rows. Different values mean that they come from
+/// Checks that the spreadsheet tables have the same values as the rows. Different values mean that the tables come from
 /// another report.
 fn agree(rows: &[Observation], sheet: &[Observation]) -> Result<(), Fault> {
     for cell in sheet {

@@ -62,7 +62,7 @@ pub struct Row {
     pub label: String,
     /// Its name for users.
     pub name: String,
-    /// One cell per device; absent if it was not measured.
+    /// One cell per device; absent if the device was not measured.
     pub cells: Vec<Option<Cell>>,
 }
 
@@ -97,7 +97,7 @@ pub struct Ratio {
 pub struct Advantage {
     /// The cipher whose programs are compared, or the program whose ciphers are compared.
     pub of: String,
-    /// One entry per device; absent if fewer than two were measured.
+    /// One entry per device; absent if fewer than two programs or ciphers were measured on the device.
     pub cells: Vec<Option<Fastest>>,
 }
 

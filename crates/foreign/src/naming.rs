@@ -8,6 +8,6 @@ pub trait Naming {
     fn workload(&self, workload: &Workload) -> String;
     /// An arm's name, such as `LUKS2`.
     fn arm(&self, arm: &Arm) -> String;
-    /// A text of the record, with names in place of labels.
+    /// A text from the record, with names in place of labels.
     fn text(&self, text: &str) -> String;
 }

@@ -15,8 +15,8 @@ use crate::{dd, dials, diskmark, fio, hdtune, iozone, table};
 /// A file larger than this is not a benchmark report. fio's JSON with histograms (json+) is about 100 KB per job.
 const LARGEST: u64 = 64 << 20;
 
-/// Maximum number of lines in a report that is not JSON: 60 times that of the largest, iozone's. Each line may yield
-/// several results.
+/// Maximum number of lines in a report that is not JSON: 60 times the number in the largest report, iozone's. Each line
+/// may yield several results.
 const MOST_LINES: usize = 100_000;
 
 /// The results that a format's reader found in one file.
@@ -61,7 +61,7 @@ pub(crate) struct Observation {
     pub(crate) half: Option<Half>,
 }
 
-/// Whether the path is a record of this program or the directory of a run.
+/// Whether the path is a record from this program, or a run's directory.
 pub fn is_record(path: &Path) -> bool {
     if path.is_dir() {
         return path.join("record.json").is_file();
@@ -75,7 +75,7 @@ pub fn is_record(path: &Path) -> bool {
 
 /// Reads files, and the files in directories, as one set.
 ///
-/// Skips hidden files, and reports this in a remark; every other file must be readable as a result.
+/// Skips hidden files, and says so in a remark; every other file must be readable as a result.
 pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
     let mut set = empty(paths.iter().map(|p| shown(p)).collect::<Vec<_>>().join(", "));
     for path in paths {
@@ -105,8 +105,8 @@ pub fn read(paths: &[PathBuf]) -> Result<Set, ForeignError> {
     Ok(set)
 }
 
-/// Reads one file with results for both plain and encrypted storage as two sets. Study B's script appends both to one
-/// log.
+/// Reads one file with results for both plain and encrypted storage as two sets. Study B's script appends the results
+/// for both to one log.
 pub fn read_halves(path: &Path) -> Result<(Set, Set), ForeignError> {
     let fault = |reason: &str| Fault::file(reason).of(path.to_owned());
     if path.is_dir() {

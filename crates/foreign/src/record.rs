@@ -24,7 +24,7 @@ pub enum ArmChoice<'a> {
 /// Why a record does not yield a set.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The record has no such arm.
+    /// The record does not contain this arm.
     #[error("{label} has no choice {asked:?}; it has {known}")]
     NoArm {
         /// The record's name, as given by the user.

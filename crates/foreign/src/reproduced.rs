@@ -30,13 +30,13 @@ pub struct Reproduction {
     pub costs: usize,
     /// Number of costs that are shown to be the same.
     pub same: usize,
-    /// Number of costs that differ by more than chance explains, after Holm's correction over all of them.
+    /// Number of costs that differ by more than chance explains, after Holm's correction over all costs.
     pub changed: usize,
     /// Lowest, median and highest probability that a difference of the size of the margin would have been detected.
     pub power: Option<[f64; 3]>,
 }
 
-/// Evaluates `changes` from the record `first` to another; `None` if there are none.
+/// Evaluates `changes` from the record `first` to another; `None` if there are no changes.
 pub fn reproduction(first: &Record, changes: &[CostChange]) -> Option<Reproduction> {
     let count = |is: fn(&CostChange) -> bool| changes.iter().filter(|change| is(change)).count();
     let (same, changed) = (count(|change| change.same), count(|change| change.changed));

@@ -1,5 +1,5 @@
-//! Study C's figure: the mean over all cells of the difference in percent of the larger value. Also its noise: the
-//! same figure between identical series.
+//! Study C's figure: the difference as a percentage of the larger value, averaged over all cells. Also the figure's
+//! noise: the same figure between identical series.
 
 use cryptbench_stats::percent_of_larger;
 use serde::Serialize;
@@ -20,13 +20,13 @@ pub struct Percent {
     pub largest: f64,
 }
 
-/// The difference between series of the same set: the absolute difference in percent of the larger value,
-/// averaged over the cells, for all pairs of series.
+/// The difference between series of the same set: the absolute difference as a percentage of the larger value, averaged
+/// over the cells, for all pairs of series.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SeriesNoise {
     /// Number of series: the number of runs per cell.
     pub series: usize,
-    /// Number of cells with that many runs.
+    /// Number of cells that have this number of runs.
     pub cells: usize,
     /// Mean over the pairs of series.
     pub mean: f64,

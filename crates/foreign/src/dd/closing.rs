@@ -6,7 +6,7 @@
 //! bytes (`скопировано 1073741824 байта`), but not in the order of time and rate. Numbers are therefore identified by
 //! their order: the last two are time and rate, and the largest integer before them is the number of bytes.
 //!
-//! The speed is calculated from bytes and time. The printed rate has only two or three digits, so it only serves as a
+//! The speed is calculated from bytes and time. The printed rate has only two or three digits, so it serves only as a
 //! check. If the time is so coarse that the rate is more precise (uutils before 0.0.18 prints `0.4 s`), the printed
 //! rate is used instead.
 
@@ -46,7 +46,7 @@ impl Printed<'_> {
     }
 }
 
-/// Whether the line ends like dd's: `/s`, `/sec)`, `/秒`, preceded by numbers.
+/// Whether the line ends like dd's closing line: `/s`, `/sec)`, `/秒`, preceded by numbers.
 pub(super) fn is_report(line: &str) -> bool {
     let line = line.trim();
     let Some((before, per)) = line.rsplit_once('/') else { return false };
@@ -95,8 +95,8 @@ pub(super) fn parse(text: &str) -> Result<Closing, &'static str> {
     Ok(Closing { bytes, speed })
 }
 
-/// Bytes divided by time. The rate is used instead if rounding of the time explains the difference between the two,
-/// and the rate is more precise.
+/// Bytes divided by time. The printed rate is used instead if it is more precise, and if rounding of the time explains
+/// the difference between the two.
 fn better((bytes, seconds, coarse): (f64, f64, f64), (rate, rounding): (f64, f64)) -> Option<f64> {
     let Some(speed) = positive(bytes / seconds).filter(|s| s.is_finite()) else {
         return positive(rate);

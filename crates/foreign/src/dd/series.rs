@@ -52,7 +52,7 @@ impl Series {
         true
     }
 
-    /// Starts a series. Two such lines without a copy between them start only one.
+    /// Starts a series. Two lines that start a series, without a copy between them, start only one series.
     fn begin(&mut self) {
         if self.number > 0 && !self.copied {
             return;
@@ -68,7 +68,7 @@ impl Series {
         }
     }
 
-    /// The data and the storage of a copy, `None` before the script's first line; adds a remark if nothing specifies
+    /// The data and the storage of a copy, `None` before the script's first line; adds a remark if no line specifies
     /// the data.
     pub(super) fn copy(&mut self, remarks: &mut Vec<String>) -> (Option<String>, Storage) {
         if self.number == 0 {

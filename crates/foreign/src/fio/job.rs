@@ -17,10 +17,10 @@ pub(super) struct Job {
     results: Vec<Observation>,
     /// Number of objects.
     processes: u32,
-    /// Whether the JSON contains the job's options, so that an absent option was not given.
+    /// Whether the JSON contains the job's options, so that an absent option is known to be unset.
     has_options: bool,
-    /// Whether one object describes several jobs (`group_reporting`): its name is that of the first job, its options
-    /// are those of the last.
+    /// Whether one object describes several jobs (`group_reporting`): its name is that of the first job, and its
+    /// options are those of the last job.
     summed: bool,
 }
 
@@ -75,8 +75,8 @@ impl Job {
         Ok(Self { results, processes: 1, has_options, summed })
     }
 
-    /// Adds another process of the job, which ran at the same time: speeds add up, and latencies are averaged,
-    /// weighted by the number of requests.
+    /// Adds another process of the job, which ran simultaneously: speeds add up, and latencies are averaged, weighted
+    /// by the number of requests.
     pub(super) fn add(&mut self, more: Self) {
         self.processes += more.processes;
         self.summed |= more.summed;
@@ -88,7 +88,7 @@ impl Job {
         }
     }
 
-    /// The results, with the number of processes if the options do not state it but it is known.
+    /// The results, with the number of processes if this number is known but is not in the options.
     pub(super) fn results(mut self) -> Vec<Observation> {
         let known = !self.summed && (self.processes > 1 || self.has_options);
         for result in self.results.iter_mut().filter(|_| known) {
@@ -213,7 +213,7 @@ fn counted_reads(parts: &[(&str, usize, &Value)]) -> Option<f64> {
     (reads + writes > 0.0).then(|| 100.0 * reads / (reads + writes))
 }
 
-/// The options of the job or, if absent there, those of all jobs.
+/// An option of the job or, if the job does not have it, the option for all jobs.
 struct Options<'a> {
     job: &'a Value,
     global: &'a Value,

@@ -39,7 +39,7 @@ pub(super) fn of_requests(part: &Value, stated: Option<u64>, summed: bool) -> Op
     if whole >= 1.0 && within(whole, 0.0) && is_size(whole as u64) {
         return Some(whole as u64);
     }
-    // A few requests may be shorter than the others, or unfinished.
+    // A few requests may be shorter than the other requests, or unfinished.
     let short = |size: u64| within(size as f64, 0.05 * size as f64);
     match stated {
         Some(stated) if !summed => Some(stated).filter(|s| short(*s)),
@@ -48,7 +48,7 @@ pub(super) fn of_requests(part: &Value, stated: Option<u64>, summed: bool) -> Op
 }
 
 /// A size as fio parses it (parse.c): with `kb_base=1024`, `4k` and `4Ki` are 4096 and `4KiB` is 4000; with
-/// `kb_base=1000`, it is the other way round.
+/// `kb_base=1000`, the two meanings are swapped.
 pub(super) fn stated(text: &str, thousand: bool) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(digits) = text.strip_prefix("0x") {

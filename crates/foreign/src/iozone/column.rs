@@ -7,9 +7,9 @@ use cryptbench_catalog::Pattern;
 pub(super) struct Column {
     pub(super) operation: &'static str,
     pub(super) pattern: Pattern,
-    /// Its name in the lower line of the header.
+    /// The column's name in the lower line of the header.
     word: &'static str,
-    /// The name of its spreadsheet table.
+    /// The name of the spreadsheet table with the column's values.
     pub(super) report: &'static str,
     /// Position after its last letter.
     end: usize,
@@ -64,7 +64,7 @@ pub(super) fn header(line: &str) -> Option<Result<Vec<Column>, String>> {
     if !size.eq_ignore_ascii_case("kb") || *record != "reclen" {
         return None;
     }
-    // Some tables lack the last columns (-i without fwrite on systems without stdio), but never the first ones.
+    // Some tables lack the last columns (-i without fwrite on systems without stdio), but never the first columns.
     if names.len() > ALL.len() || !names.iter().zip(ALL).all(|((name, _), c)| *name == c.word) {
         let known: Vec<&str> = ALL.iter().map(|c| c.word).collect();
         return Some(Err(format!("expected the columns {}", known.join(" "))));

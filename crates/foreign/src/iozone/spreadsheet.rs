@@ -50,7 +50,7 @@ fn is_title(line: &str) -> bool {
     line.starts_with('"') && line.ends_with(" report\"")
 }
 
-/// The sizes in quotation marks, in bytes. `None` if one exceeds 64 bits.
+/// The sizes in quotation marks, in bytes. `None` if a size exceeds 64 bits.
 fn quoted(line: &str) -> Option<Vec<u64>> {
     let kib = line.split('"').skip(1).step_by(2).filter_map(|n| n.parse::<u64>().ok());
     kib.filter(|n| *n > 0).map(|n| n.checked_mul(1024)).collect()

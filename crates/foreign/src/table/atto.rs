@@ -83,7 +83,7 @@ pub(super) fn parse(head: &Row, columns: &[String], body: &[Row]) -> Result<Foun
     Ok(found)
 }
 
-/// A value and the bytes per second of its unit, `None` for IO/s. A value without any unit is in MB/s.
+/// A value and the bytes per second of its unit, `None` for IO/s. Without any unit, the value is in MB/s.
 fn value(text: &str, of_column: Option<Option<f64>>) -> Option<(f64, Option<f64>)> {
     let at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, own) = text.split_at(at);

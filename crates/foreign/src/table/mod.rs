@@ -1,5 +1,5 @@
-//! Tables of comma-, semicolon- or tab-separated values: cryptbench's own documented format, and those of ATTO and
-//! Anvil.
+//! Tables of comma-, semicolon- or tab-separated values: cryptbench's own documented format, and the formats of ATTO
+//! and Anvil.
 //!
 //! The first row that is not a comment contains the column names, and determines the kind of table:
 //!
