@@ -1,7 +1,7 @@
 //! A JSON document in canonical form: compact, with the names in each object sorted.
 //!
-//! This equals the output of `serde_json::Value`, but does not need a tree of values, which would take twenty times
-//! as much memory as the text.
+//! This form equals the output of `serde_json::Value`, but does not need a tree of values, which would take twenty
+//! times as much memory as the text.
 
 use std::collections::BTreeMap;
 use std::fmt;

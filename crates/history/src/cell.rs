@@ -1,5 +1,5 @@
-//! The figures stored with each record: one number per workload and arm, and the properties that determine whether
-//! two of them are comparable.
+//! The figures stored with each record: one number per workload and arm, and the properties that determine whether two
+//! numbers are comparable.
 
 use cryptbench_record::{ArmRole, Record, Workload};
 use cryptbench_stats::mean;
@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct Run {
     /// The record's name.
     pub run_id: String,
-    /// Start of the run, RFC 3339 in UTC; runs are ordered by this time.
+    /// Start of the run, RFC 3339 in UTC; runs are sorted by this time.
     pub started: String,
     /// Its cells.
     pub cells: Vec<Cell>,
@@ -47,12 +47,12 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Whether two cells measured the same thing.
+    /// Whether two cells are results of the same measurement.
     pub fn is_same(&self, other: &Self) -> bool {
         self.arm_set == other.arm_set && self.is_same_in_another_set(other)
     }
 
-    /// Whether two cells measured the same thing, ignoring the other arms in their runs.
+    /// Whether two cells are results of the same measurement, ignoring the other arms in their runs.
     pub(crate) fn is_same_in_another_set(&self, other: &Self) -> bool {
         (&self.machine, &self.target, &self.workload, &self.arm)
             == (&other.machine, &other.target, &other.workload, &other.arm)
@@ -127,7 +127,7 @@ pub(crate) fn target(record: &Record) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// All parameters that determine the work of a workload, without its names.
+/// All parameters that determine a workload's work, without the workload's names.
 fn identity(w: &Workload) -> String {
     let optional = |name: &str, value: Option<String>| value.map(|v| format!(" {name}={v}"));
     let text = |name: &str, value: Option<u64>| optional(name, value.map(|v| v.to_string()));

@@ -52,13 +52,13 @@ pub struct Check {
     pub cached: u32,
     /// The run's set of arms; empty if the user specified the systems.
     pub arm_set: String,
-    /// The arm sets of earlier runs that measured some of these cells together with other arms, each with its number
-    /// of runs. They are not mixed with this run's set.
+    /// The arm sets of earlier runs that measured some of these cells together with other arms, each with its number of
+    /// runs. These runs are not mixed with runs of this run's set.
     pub other_sets: BTreeMap<String, u32>,
 }
 
 impl Check {
-    /// Number of cells with this change.
+    /// Number of cells with this verdict.
     pub fn count(&self, change: Change) -> usize {
         self.cells.iter().filter(|c| c.change == change).count()
     }
@@ -86,8 +86,7 @@ pub struct Judged {
     pub high: f64,
     /// Standard deviation between the earlier runs, as a fraction.
     pub spread: f64,
-    /// The loss, as a fraction, that would count as a regression here regardless of the other
-    /// cells.
+    /// The loss, as a fraction, that would count as a regression in this cell regardless of the other cells.
     pub detectable: f64,
     /// Two-sided p-value for "this is one more run of the same kind".
     pub p_value: f64,
@@ -188,7 +187,7 @@ pub fn check(newest: &Run, runs: &[Run], measure: Measure, level: f64) -> Check 
     found
 }
 
-/// Evaluates each run of the history against the earlier ones, in chronological order.
+/// Evaluates each run in the history against the earlier runs, in chronological order.
 pub fn check_all(runs: &[Run], measure: Measure, level: f64) -> Vec<Check> {
     runs.iter().map(|run| check(run, runs, measure, level)).collect()
 }

@@ -22,7 +22,7 @@ pub enum HistoryError {
     NotOurs {
         /// The file.
         path: PathBuf,
-        /// The kind of the file, if it is known.
+        /// The kind of the file, if the kind is known.
         what: String,
     },
     /// A newer version of the program wrote the database.

@@ -1,8 +1,8 @@
-//! Stores records in a single-file database, and checks whether the newest run differs from earlier ones by more than
+//! Stores records in a single-file database, and checks whether the newest run differs from earlier runs by more than
 //! the variation between runs explains.
 //!
-//! [`History`] stores each record's document and one [`Cell`] per workload and arm. [`check`](check::check) evaluates
-//! a run by the spread *between* earlier runs. The database is an SQLite file, so other programs can also read it;
+//! [`History`] stores each record's document and one [`Cell`] per workload and arm. [`check`](check::check) evaluates a
+//! run against the spread *between* earlier runs. The database is an SQLite file, so other programs can also read it;
 //! [`schema`](mod@schema) describes its tables.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]

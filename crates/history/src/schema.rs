@@ -3,14 +3,14 @@
 //! `PRAGMA application_id` distinguishes the file from other SQLite databases, and `PRAGMA user_version` contains the
 //! version. Version 1:
 //!
-//! - `records`: `id`; `digest`, SHA-256 of the document; `run_id`, `started`, `program_version`, `profile`,
-//!   `machine`, `target`, `partial`; `added`, the time at which it was added (RFC 3339, UTC); `source`, the location
-//!   of the record at that time; `document`, the whole record as JSON.
+//! - `records`: `id`; `digest`, SHA-256 of the document; `run_id`, `started`, `program_version`, `profile`, `machine`,
+//!   `target`, `partial`; `added`, the time at which the record was added (RFC 3339, UTC); `source`, the location of
+//!   the record at that time; `document`, the whole record as JSON.
 //! - `cells`: one per workload and arm: `record`, its comparison key (`machine`, `target`, `workload`, `arm`),
 //!   its labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
 //!
-//! Version 2: `cells` has `arm_set`, the set of arms that the program chose for the run, which is comparable only
-//! with the same set; empty if the user specified the systems. For older records it is derived as in
+//! Version 2: `cells` has `arm_set`, the set of arms that the program chose for the run, which is comparable only with
+//! the same set; empty if the user specified the systems. For older records, the set is derived as in
 //! [`Plan::arm_set`](cryptbench_record::Plan::arm_set).
 //!
 //! Version 3: `records` has `title`, the user's title for the run; empty if there is none.
@@ -85,7 +85,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     }
     let real = real(path).map_err(|source| HistoryError::Io { path: path.to_owned(), source })?;
     refuse_irregular(path, &real)?;
-    // Rejects links: the path has already been resolved, so a link must have been created there since.
+    // Rejects links: the path has already been resolved, so a link there must have been created since.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -111,7 +111,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     } else if !create {
         return Err(HistoryError::None { path: path.to_owned() });
     }
-    // Another process may be doing the same, so the decision is made inside the transaction.
+    // Another process may be upgrading as well, so the decision is made inside the transaction.
     let behaviour = TransactionBehavior::Immediate;
     if pragma(&connection, "user_version").map_err(error)? < VERSION {
         let transaction = connection.transaction_with_behavior(behaviour).map_err(error)?;
@@ -159,8 +159,8 @@ fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
 /// Enables the mode in which readers do not wait for writers. If the file system does not support this mode, it is
 /// not changed.
 ///
-/// SQLite reads the mode first and then upgrades to writing. If another process is writing, this fails immediately
-/// despite the timeout (see deadlocks in the documentation of `sqlite3_busy_handler`).
+/// SQLite reads the mode first and then upgrades to writing. If another process is writing, the change fails
+/// immediately despite the timeout (see deadlocks in the documentation of `sqlite3_busy_handler`).
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let until = Instant::now() + PATIENCE;
     loop {

@@ -80,9 +80,9 @@ impl History {
         &self.path
     }
 
-    /// Adds a record (its file, or its run's directory) unless it is already present. Two records are the same if
-    /// their content is the same, apart from derived results and white space. If the record is already present, its
-    /// title is updated to that of the run.
+    /// Adds a record (its file, or its run's directory) unless it is already present. Two records are the same if their
+    /// content is the same, apart from derived results and white space. If the record is already present, its title is
+    /// replaced by the run's title.
     pub fn add(&mut self, path: &Path) -> Result<Added, HistoryError> {
         let (file, text) = cryptbench_record::read_document(path)?;
         let record = cryptbench_record::parse(&file, &text)?;
@@ -242,7 +242,7 @@ impl History {
     }
 }
 
-/// Reads a text column and makes it printable, because another program may have written it.
+/// Reads a text column and makes its text printable, because another program may have written it.
 fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     let text: String = row.get(column)?;
     Ok(printable(&text).into_owned())
