@@ -6,7 +6,7 @@ use crate::effort::Effort;
 use crate::error::KdfError;
 use crate::registry::{Prf, others, prfs};
 
-/// A function that derives header keys; chosen by the creator of a volume.
+/// A function that derives header keys; chosen by the user who creates a volume.
 #[derive(Debug, Clone, Copy)]
 pub enum Function {
     /// PBKDF2 with a PRF from the registry.
@@ -43,7 +43,7 @@ impl Function {
         })
     }
 
-    /// Name for users, such as `SHA-512` or `Argon2id`; that of PBKDF2 is its hash.
+    /// Name for users, such as `SHA-512` or `Argon2id`; PBKDF2's name is that of its hash.
     pub fn label(self) -> &'static str {
         match self {
             Self::Pbkdf2(prf) => prf.label,
@@ -51,7 +51,7 @@ impl Function {
         }
     }
 
-    /// Name in lists and records: that of the PRF, or `argon2id`.
+    /// Name in lists and records: the PRF's name, or `argon2id`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pbkdf2(prf) => prf.name,
@@ -80,7 +80,7 @@ pub enum Derivation {
 }
 
 impl Derivation {
-    /// Name in lists and records: that of the PRF, or Argon2's variant.
+    /// Name in lists and records: the name of the PRF or of Argon2's variant.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Pbkdf2 { prf, .. } => prf.name,
@@ -88,7 +88,7 @@ impl Derivation {
         }
     }
 
-    /// Required memory in KiB; that of PBKDF2 is negligible and counts as 0.
+    /// Required memory in KiB; PBKDF2's memory is negligible and counts as 0.
     pub fn memory_kib(&self) -> u32 {
         match self {
             Self::Pbkdf2 { .. } => 0,

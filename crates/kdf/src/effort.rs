@@ -23,7 +23,7 @@ impl<'a> Effort<'a> {
     }
 
     /// Stops the derivation within milliseconds of `stop` becoming true, with [`KdfError::Stopped`]. scrypt checks
-    /// `stop` only before it starts, but its cost is always chosen by this program.
+    /// `stop` only before it starts, but the cost of scrypt is always chosen by this program.
     pub fn stopped_by(mut self, stop: &'a AtomicBool) -> Self {
         self.stops[0] = Some(stop);
         self
@@ -45,7 +45,7 @@ impl<'a> Effort<'a> {
         self.threads
     }
 
-    /// The same effort, divided among `parts` that run in parallel and are all stopped by `stop`.
+    /// The same effort, divided among `parts` derivations that run in parallel and are all stopped by `stop`.
     pub(crate) fn share(mut self, parts: usize, stop: &'a AtomicBool) -> Self {
         self.threads = (self.threads / parts.max(1)).max(1);
         self.stops[1] = Some(stop);

@@ -38,7 +38,7 @@ pub enum KdfError {
         function: &'static str,
         /// KiB requested.
         kib: u64,
-        /// Memory that is available to this process, in KiB, if that is the limit.
+        /// Memory in KiB that is available to this process, if that amount is the limit.
         free: Option<u64>,
     },
     /// This kind of volume has never used this PRF.

@@ -2,8 +2,8 @@
 //! stretching, and the PIM rules.
 //!
 //! A header key is longer than the output of most hashes, so PBKDF2 derives it as several independent blocks; this
-//! crate computes them as lanes of one vector. Start with the registry: [`find`] a [`Prf`] by name. For a volume that
-//! does not state the cost of its key, use [`pim::derivations`] and [`first_fit`].
+//! crate computes these blocks as lanes of one vector. Start with the registry: [`find`] a [`Prf`] by name. For a
+//! volume that does not state the cost of its key, use [`pim::derivations`] and [`first_fit`].
 //!
 //! ```
 //! use cryptbench_kdf::{Effort, find, tier};

@@ -1,8 +1,8 @@
 //! The memory that is available to this process: the machine's free memory without swap, within the
 //! limits of its cgroups.
 //!
-//! Linux overcommits memory, and kills a process when it runs out of memory. A derivation that needs more than is
-//! available is therefore refused before it starts. Swap does not count: Argon2 accesses its memory at random, which
+//! Linux overcommits memory, and kills a process when it runs out of memory. A derivation that needs more memory than
+//! is available is therefore refused before it starts. Swap does not count: Argon2 accesses its memory at random, which
 //! would take hours on swap.
 #![expect(clippy::disallowed_methods, reason = "files of /proc and of cgroups")]
 
@@ -53,7 +53,7 @@ fn machine_kib(meminfo: &str) -> Option<u64> {
 /// Memory in KiB that remains within the limits of this process's cgroups and their parents.
 fn cgroup_kib(root: &Path) -> Option<u64> {
     let own = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
-    // The names of mount points need not be UTF-8.
+    // Mount point names need not be UTF-8.
     let mounts = fs::read(root.join("proc/self/mountinfo")).ok()?;
     let mounts = String::from_utf8_lossy(&mounts);
     let hierarchies = mounts.lines().filter_map(|line| Hierarchy::of(line, &own));
@@ -65,11 +65,11 @@ struct Hierarchy {
     files: &'static Files,
     /// Mount point.
     top: PathBuf,
-    /// Path of this process's group relative to the mount point.
+    /// Path of this process's group, relative to the mount point.
     group: PathBuf,
 }
 
-/// The names in one version of cgroups for limits, usage, and fields of `memory.stat`.
+/// The names that one version of cgroups uses for limits, for usage, and for fields of `memory.stat`.
 struct Files {
     limits: &'static [&'static str],
     usage: &'static str,

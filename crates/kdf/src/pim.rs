@@ -56,7 +56,7 @@ impl VolumeKind {
         }
     }
 
-    /// Whether new volumes can use `function`; older volumes may use more functions.
+    /// Whether new volumes can use `function`; older volumes may also use other functions.
     pub fn makes_new(self, function: Function) -> bool {
         // Functions that were dropped in VeraCrypt 1.26 ("Release Notes") and TrueCrypt 5.0.
         let dropped = match self {
@@ -171,9 +171,9 @@ pub fn largest_pim_within(
 /// over 1 to `highest`. With a known PIM it is half of [`Derivation::work`], because on average the right passphrase
 /// is found after half of the guesses.
 ///
-/// The attacker is assumed to choose the cheapest order: all passphrases with a PIM of 1, then all
-/// with a PIM of 2, and so on. If PIM p is right, the work is that of all PIMs below p plus half of
-/// that of p. The mean over p is `sum of work(p) * (highest - p + 1/2) / highest`.
+/// The attacker is assumed to choose the cheapest order: all passphrases with a PIM of 1, then all with a PIM of 2, and
+/// so on. If PIM p is right, the work is the work for all PIMs below p plus half of the work for p. The mean over p is
+/// `sum of work(p) * (highest - p + 1/2) / highest`.
 ///
 /// # Errors
 /// [`KdfError::NotThere`]; [`KdfError::Pim`] if the volume does not allow `highest`, or if it is 0.
@@ -194,7 +194,7 @@ pub fn mean_work_of_unknown(
     Ok(sum / f64::from(highest))
 }
 
-/// Whether VeraCrypt has a separate rule for this PRF on system volumes.
+/// Whether VeraCrypt has a separate rule for system volumes with this PRF.
 fn boots_cheaper(prf: &str, system: bool) -> bool {
     // Only these two PRFs have the same rule for all volumes.
     system && !matches!(prf, "sha-512" | "whirlpool")
@@ -226,7 +226,7 @@ fn truecrypt(prf: &str, system: bool) -> Option<u32> {
     }
 }
 
-/// The PIM for Argon2id if none is given.
+/// The PIM for Argon2id if no PIM is given.
 const ARGON2ID_PIM: u32 = 12;
 
 /// VeraCrypt's cost of Argon2id.

@@ -29,7 +29,7 @@ type Derive = fn(&[u8], u32, &mut [Target<'_>], Effort<'_>) -> Result<(), KdfErr
 pub struct Prf {
     /// Name on the command line and in records, such as `sha-512`.
     pub name: &'static str,
-    /// Name of its hash for users, such as `SHA-512`.
+    /// Users' name for its hash, such as `SHA-512`.
     pub label: &'static str,
     /// Output length in bytes. A longer key consists of several independent blocks of this size.
     pub output_bytes: usize,

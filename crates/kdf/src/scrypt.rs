@@ -36,7 +36,7 @@ pub fn scrypt(
     let refuse = |reason: String| KdfError::Parameters { function: FUNCTION, reason };
     effort.check()?;
     let _timed = effort.start();
-    // Values that the crate wrongly accepts, or that overflow in it (RFC 7914, section 2).
+    // Values that the external crate wrongly accepts, or that overflow in it (RFC 7914, section 2).
     if params.log_n == 0 {
         return Err(refuse("N must be larger than 1".to_owned()));
     }
@@ -48,7 +48,7 @@ pub fn scrypt(
     }
     let checked =
         Params::new(params.log_n, params.r, params.p).map_err(|error| refuse(error.to_string()))?;
-    // Without enough memory the crate would abort the process, so allocate the memory first.
+    // Without enough memory, the external crate would abort the process, so the memory is allocated first as a test.
     let blocks = checked.n().checked_add(u64::from(params.p) + 1);
     let bytes = blocks.and_then(|blocks| blocks.checked_mul(128 * u64::from(params.r)));
     let room = bytes.and_then(|bytes| usize::try_from(bytes).ok());

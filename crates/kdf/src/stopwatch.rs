@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The time during which at least one key derivation was running.
 ///
 /// This is wall-clock time: derivations that run simultaneously on several threads count once. It therefore never
-/// exceeds the time of the surrounding task, and the difference is the time of the rest of the task.
+/// exceeds the time of the surrounding task, and the difference is the time that the rest of the task takes.
 #[derive(Debug, Default)]
 pub struct Stopwatch(Mutex<State>);
 

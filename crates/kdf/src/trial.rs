@@ -14,12 +14,11 @@ use crate::threads::join;
 /// for a key; the key type must wipe itself. `check` receives the index in `derivations` and the key.
 ///
 /// Derivations run in the given order, as many in parallel as `effort` allows threads. If there are more threads than
-/// derivations, they are divided among the derivations. Derivations that need memory run last, one at a time, with
-/// all threads. When a key is found, the running derivations are stopped.
+/// derivations, the threads are divided among the derivations. Derivations that need memory run last, one at a time,
+/// with all threads. When a key is found, the running derivations are stopped.
 ///
-/// # Errors
-/// If no key is accepted: the first error of any derivation, such as [`KdfError::Memory`], after all others have been
-/// tried. [`KdfError::Stopped`] if the caller's flag stopped it.
+/// # Errors If no key is accepted: the first error of any derivation, such as [`KdfError::Memory`], after all other
+/// derivations have been tried. [`KdfError::Stopped`] if the caller's flag stopped the trial.
 pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
     password: &[u8],
     salt: &[u8],

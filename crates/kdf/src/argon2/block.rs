@@ -42,7 +42,7 @@ impl Block {
 pub(super) enum Compress {
     /// Portable Rust.
     Soft,
-    /// 256-bit vectors. Constructed only by [`Self::best`], after a check of the CPU.
+    /// 256-bit vectors. Constructed only by [`Self::best`], which first checks the CPU.
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Present),
 }
@@ -58,7 +58,7 @@ impl Compress {
         Self::Soft
     }
 
-    /// Its name, formed like the names of the PRFs' kernels.
+    /// The kernel's name, formed like the names of the PRFs' kernels.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Soft => "soft",

@@ -14,7 +14,7 @@ use crate::threads::join;
 /// Number of slices per lane. Lanes wait for each other between slices.
 const SLICES: usize = 4;
 
-/// Number of blocks between two checks of the stop flags; filling them takes a few hundred microseconds.
+/// Number of blocks between two checks of the stop flags; filling these blocks takes a few hundred microseconds.
 const BREATH: usize = 256;
 
 /// A slice of one lane.
@@ -85,7 +85,7 @@ impl Job<'_> {
     pub(super) fn fill(&self, matrix: &mut Matrix) -> Result<(), KdfError> {
         for pass in 0..self.params.passes {
             for slice in 0..SLICES {
-                // The slice is separated from the others while threads write to it.
+                // The slice is split off from the other slices while threads write to it.
                 let mut current = std::mem::take(&mut matrix.slices[slice]);
                 let done = self.fill_slice(pass, slice, &mut current, matrix);
                 matrix.slices[slice] = current;
@@ -112,7 +112,8 @@ impl Job<'_> {
             Ok(())
         };
         thread::scope(|scope| {
-            // If no further threads can be started, the existing ones do all the work. A stop is checked below.
+            // If no further threads can be started, the existing threads do all the work. The stop flags are checked
+            // below.
             let start = |_| thread::Builder::new().spawn_scoped(scope, work);
             let others: Vec<_> = (1..threads).flat_map(start).collect();
             let own = work();
@@ -172,10 +173,10 @@ impl Job<'_> {
             true => lane,
             false => (random >> 32) as usize % self.params.lanes as usize,
         };
-        // The completed slices: those before this one and, from the second pass on, also those after it.
+        // The completed slices: those before the current slice and, from the second pass on, also those after it.
         let whole = if pass == 0 { slice } else { SLICES - 1 } * segment;
         let area = match of == lane {
-            // In its own lane, a block can also refer to this segment's blocks except the previous one.
+            // In its own lane, a block can also refer to the blocks of the current segment, except the previous block.
             true => whole + index - 1,
             false => whole - usize::from(index == 0),
         };

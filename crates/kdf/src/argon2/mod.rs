@@ -54,7 +54,7 @@ impl fmt::Display for Argon2Kind {
 pub struct Argon2Params {
     /// Memory in KiB, at least 8 per lane.
     pub memory_kib: u32,
-    /// Number of passes over the memory, at least 1.
+    /// Number of passes over memory, at least 1.
     pub passes: u32,
     /// Number of independent lanes, 1 to 2^24 - 1. The number affects the key.
     pub lanes: u32,
@@ -91,9 +91,9 @@ pub fn argon2_kernel(effort: Effort<'_>) -> &'static str {
 /// Derives a key of at least 4 bytes with Argon2 version 1.3, with the lanes distributed over as many threads as
 /// `effort` allows.
 ///
-/// The memory is freed without wiping, except for the blocks from which the key is computed: wiping a GiB takes a
-/// tenth of a second, and the operating system zeroes memory before another process gets it. A stop takes effect
-/// within milliseconds and also frees the memory.
+/// The memory is freed without wiping, except for the blocks from which the key is computed: wiping one GiB takes a
+/// tenth of a second, and the operating system zeroes memory before another process gets it. A stop takes effect within
+/// milliseconds and also frees the memory.
 ///
 /// # Errors
 /// [`KdfError::Parameters`] for a cost or a key length that Argon2 does not allow, or a salt of less than 8 bytes;

@@ -20,7 +20,7 @@ pub(crate) trait Chain<const N: usize>: 'static {
     /// The state after absorbing one block, given as words.
     fn absorb(block: &[Self::Word; 16]) -> [Self::Word; N];
 
-    /// The digest of one absorbed block followed by a message of the length of a digest.
+    /// The digest of one absorbed block followed by a message as long as a digest.
     ///
     /// # Safety
     /// As for the methods of `V`.
@@ -122,7 +122,7 @@ macro_rules! hash_of_chain {
 }
 pub(super) use hash_of_chain;
 
-/// Runs the iterations on vectors of any kind. Lanes without a block repeat the first block.
+/// Runs the iterations on any kind of vector. Lanes without a block repeat the first block.
 ///
 /// # Safety
 /// As for the methods of `V`. Must be inlined into a function that enables the instruction set.

@@ -31,7 +31,8 @@ use crate::error::KdfError;
 use crate::threads::join;
 use plan::Group;
 
-/// Number of iterations between checks of the stop flag; they take about a millisecond with most kernels.
+/// Number of iterations between checks of the stop flag; this many iterations take about a millisecond with most
+/// kernels.
 const CHUNK: u32 = 1024;
 
 /// One key to derive: its salt and its destination.
@@ -62,7 +63,7 @@ pub(crate) trait Hash: Sized + 'static {
     fn decode(digest: &[u8]) -> Self::State;
     /// A state as a digest of [`Hash::DIGEST`] bytes.
     fn encode(state: &Self::State, digest: &mut [u8]);
-    /// The kernels that this CPU supports, up to `tier`. The first one accepts a single block.
+    /// The kernels that this CPU supports, up to `tier`. The first kernel accepts a single block.
     fn kernels(tier: Tier) -> Vec<Kernel<Self>>;
 }
 
@@ -259,7 +260,7 @@ impl Pads {
     }
 }
 
-// This is a measurement. It is meaningless without optimisation, so unoptimised builds omit it.
+// This is a measurement, which is meaningless without optimisation, so unoptimised builds omit it.
 #[cfg(not(debug_assertions))]
 #[cfg(test)]
 mod tests {

@@ -14,7 +14,7 @@ use crate::threads::join;
 /// Name of the kernel for records.
 pub(crate) const KERNEL: &str = "soft";
 
-/// Length in bytes of the longest message block of the hashes: that of SHA3-224.
+/// Length in bytes of the longest message block of the hashes, which is that of SHA3-224.
 const MOST_BLOCK: usize = 144;
 
 /// HMAC (RFC 2104, section 2) with an absorbed key.

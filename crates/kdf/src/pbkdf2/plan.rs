@@ -31,7 +31,7 @@ fn shares(kernels: &[(usize, u32)], blocks: usize, threads: usize) -> Vec<Vec<Gr
     let mut best: Option<(u64, usize)> = None;
     for threads in 1..=threads.clamp(1, blocks.max(1)) {
         let cost = cover(kernels, blocks.div_ceil(threads)).1;
-        // Another thread must save enough time to justify its start.
+        // An additional thread must save enough time to justify starting it.
         if best.is_none_or(|(least, _)| cost + cost / 16 < least) {
             best = Some((cost, threads));
         }
@@ -60,7 +60,7 @@ fn cover(kernels: &[(usize, u32)], blocks: usize) -> (Vec<Group>, u64) {
         cost += u64::from(kernels[cheapest].1);
         left -= lanes;
     }
-    // The lowest cost for 0, 1, 2 ... blocks, each with the last kernel of the cheapest cover.
+    // The lowest cost for 0, 1, 2 ... blocks, each with the last kernel in the cheapest cover.
     let mut least = vec![(0, 0)];
     for count in 1..=left {
         let choice = kernels

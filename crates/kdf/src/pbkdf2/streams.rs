@@ -1,5 +1,5 @@
-//! Hashes with the CPU's own hash instructions: several independent streams, because in a single stream each round
-//! waits for the previous one.
+//! Hashes with the CPU's own hash instructions: several independent streams, because in a single stream, each round
+//! waits for the previous round.
 
 /// Defines `iterate`, with the type of a kernel's `run`, for the number of streams in its parameter. It uses the
 /// module's `load`, `store` and `finish`. States and digests are arrays of vectors.

@@ -1,9 +1,9 @@
 //! Hashes of eight 64-bit words that mix bytes (Whirlpool and Streebog): tables in portable Rust, GFNI or AVX2 on
 //! x86.
 //!
-//! The portable kernels use key-dependent bytes as table indices, like other implementations of these two hashes. On
-//! a machine shared with an attacker, they are therefore vulnerable to cache timing. The x86 kernels do not use such
-//! look-ups.
+//! The portable kernels use key-dependent bytes as table indices, like other implementations of these two hashes. On a
+//! machine shared with an attacker, these kernels are therefore vulnerable to cache timing attacks. The x86 kernels do
+//! not use table look-ups in memory.
 
 use digest::Digest;
 use zeroize::Zeroize;

@@ -1,5 +1,5 @@
-//! Vectors of words on x86: AVX2 with 256 bits, AVX-512 with 256 bits (three execution ports instead of two) and with
-//! 512 bits.
+//! Vectors of words on x86: AVX2 with 256 bits, and AVX-512 with 256 bits (which can use three execution ports instead
+//! of two) or with 512 bits.
 
 use std::arch::asm;
 use std::arch::x86_64::*;

@@ -53,7 +53,7 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let one = _mm_set_epi32(0, i32::MIN, 0, 0);
     let length = _mm_set_epi32(0, 0, 0, LENGTH as i32);
     let mut abcd = [mid[0]; L];
-    // The next e is derived from the value of a four steps earlier, so the whole vector is kept.
+    // The next `e` is derived from the value that `a` had four steps earlier, so the whole vector is kept.
     let mut before = [mid[1]; L];
     // No closures over vectors here: without optimisation across crates, the compiler does not always inline `map`,
     // and each call would then pass the vectors through memory.
@@ -87,7 +87,7 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     for i in 0..L {
         digests[i] = [
             _mm_add_epi32(abcd[i], mid[0]),
-            // Only the highest word is e; the other words would corrupt the message.
+            // Only the highest word is `e`; the other words would corrupt the message.
             _mm_and_si128(_mm_sha1nexte_epu32(before[i], mid[1]), top),
         ];
     }

@@ -83,8 +83,8 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let one = _mm_setr_epi32(i32::MIN, 0, 0, 0);
     let length = _mm_setr_epi32(0, 0, 0, (64 + 32) * 8);
     let mut state = [mid; L];
-    // No closures over vectors here: without optimisation across crates, the compiler does not always inline `map`,
-    // and each call would then pass the vectors through memory.
+    // Closures over vectors are avoided here: without optimisation across crates, the compiler does not always inline
+    // `map`, so each call would pass the vectors through memory.
     let mut w = [[one; 4]; L];
     for i in 0..L {
         w[i] = [message[i][0], message[i][1], one, length];
@@ -97,7 +97,7 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
                 if $group >= 4 {
                     let (w0, w1) = (w[i][$group % 4], w[i][($group + 1) % 4]);
                     let (w2, w3) = (w[i][($group + 2) % 4], w[i][($group + 3) % 4]);
-                    // If both are padding, w0 plus the sigma of the next word equals w0.
+                    // If both words are padding, w0 plus the sigma of the next word equals w0.
                     let start = if $group == 6 { one } else { _mm_sha256msg1_epu32(w0, w1) };
                     let sum = _mm_add_epi32(start, _mm_alignr_epi8::<4>(w3, w2));
                     w[i][$group % 4] = _mm_sha256msg2_epu32(sum, w3);

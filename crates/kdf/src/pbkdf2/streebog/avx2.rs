@@ -1,9 +1,9 @@
 //! Streebog-512 on AVX2 without byte tables: 16 bytes per shuffle, with the states of the key schedule and of the
 //! block in the same registers.
 //!
-//! Both are multiplied by the same matrix, so they alternate byte by byte: the key uses the low bytes of the 16-bit
-//! elements, the block the high bytes. Half a register contains a word of each, and one shuffle multiplies all of its
-//! bytes by an element of the matrix.
+//! Both states are multiplied by the same matrix, so their bytes alternate: the key uses the low bytes of the 16-bit
+//! elements, the block the high bytes. Half a register contains a word of each state, and one shuffle multiplies all of
+//! its bytes by an element of the matrix.
 
 #[cfg(test)]
 mod tests;

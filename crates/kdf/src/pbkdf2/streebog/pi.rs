@@ -8,10 +8,10 @@
 //! Pi(x) = omega(m, sigma(r phi(m)))
 //! ```
 //!
-//! Products become sums of logarithms modulo 15: t that of l / r, and u that of r phi(m). Pi(x), and thus each of its
-//! products with the matrix, is a function of t plus a function of u. A state byte is represented as alpha(x)
-//! throughout, so the tables of these functions absorb all linear maps. Look-ups return zero for indices with the top
-//! bit set, and cases in which a value is zero use such indices.
+//! Products become sums of logarithms modulo 15: t is the logarithm of l / r, and u that of r phi(m). Pi(x), and thus
+//! each of its products with the matrix, is a function of t plus a function of u. A state byte is represented as
+//! alpha(x) throughout, so the tables of these functions absorb all linear maps. Look-ups return zero for indices with
+//! the top bit set, and cases in which a value is zero use such indices.
 
 use super::constants::{PI, image};
 use crate::pbkdf2::wide::State;
@@ -125,7 +125,7 @@ pub(super) static RIGHT: Table = {
 pub(super) const LOG_R: u8 = 0x8f;
 const RIGHT_OF_ZERO: u8 = LOG_R - 30;
 
-/// Indexed by t: log phi(m), relative to that of l = 0.
+/// Indexed by t: log phi(m), relative to the value for l = 0.
 pub(super) static OFFSET: Table = OFFSETS;
 const OFFSETS: Table = {
     let log_0 = LOG[PHI[NU_1[0] as usize] as usize];

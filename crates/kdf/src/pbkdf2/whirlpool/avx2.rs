@@ -17,7 +17,7 @@ pub(super) fn kernel() -> Kernel<Whirlpool> {
     Kernel { name: "avx2-x1", lanes: 1, cost: 530, run: iterate }
 }
 
-/// The contribution of the high (`shift` 4) or low (0) half of a substituted byte to the byte's multiple.
+/// The contribution of the high (`shift` 4) or low (0) half of a substituted byte to a multiple of that byte.
 const fn times(table: [u8; 16], shift: u32, coefficient: u8) -> [u8; 16] {
     let mut products = [0; 16];
     let mut i = 0;
