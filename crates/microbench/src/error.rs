@@ -12,7 +12,7 @@ pub enum MicrobenchError {
     /// The cipher is unknown, or does not support the data unit.
     #[error(transparent)]
     Cipher(#[from] cryptbench_cipher::CipherError),
-    /// The key derivation does not exist, is not available on this kind of volume, or failed.
+    /// The key derivation function does not exist, is not available on this kind of volume, or failed.
     #[error(transparent)]
     Kdf(#[from] cryptbench_kdf::KdfError),
 }

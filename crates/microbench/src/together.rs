@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::MicrobenchError;
 
-/// Runs `work` on one thread per worker. No thread begins before all have been started and prepared.
+/// Runs `work` on one thread per worker. No thread begins before all threads have been started and prepared.
 ///
 /// # Errors
 /// [`MicrobenchError::Usage`] if the system cannot start this many threads.

@@ -1,11 +1,11 @@
-//! Relates cipher speeds to disks: which cipher keeps up with which disk, with one thread or only with all.
+//! Relates cipher speeds to disks: which cipher keeps up with which disk, with one thread or only with all threads.
 
 use super::Speed;
 
 /// The transfer direction of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Both: the slower of encrypting and decrypting must keep up.
+    /// Both directions: the slower of encryption and decryption must keep up.
     Both,
     /// Reading, which decrypts.
     Reading,
@@ -24,9 +24,9 @@ pub struct Interface {
     pub direction: Direction,
 }
 
-/// Typical payload rates in MB/s, slowest first: the sequential speed of good disks behind these interfaces, after
-/// line coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2, 128b/130b for PCIe) and protocol overhead.
-/// The rate of a hard disk is that of its outer tracks.
+/// Typical payload rates in MB/s, slowest first: the sequential speed of good disks behind these interfaces, after line
+/// coding (8b/10b for USB 3.1 Gen 1 and SATA, 128b/132b for Gen 2, 128b/130b for PCIe) and protocol overhead. The rate
+/// for a hard disk is that of its outer tracks.
 pub const INTERFACES: [(Common, f64); 6] = [
     (Common::HardDisk, 250.0),
     (Common::Usb31Gen1, 450.0),
@@ -90,7 +90,7 @@ pub fn bottleneck(rows: &[Speed], interface: Interface) -> Bottleneck {
     let mut threads: Vec<_> = rows.iter().map(|r| r.threads).collect();
     threads.sort_unstable();
     threads.dedup();
-    // The smallest sufficient number of threads; `None` if none of the measured numbers suffices.
+    // The smallest sufficient number of threads; `None` if no measured number suffices.
     let needed = |cipher: &str, unit: u32| {
         let own = || rows.iter().filter(|r| r.cipher == cipher && r.data_unit == unit);
         own().filter(|r| rate(r) >= interface.mb_s).map(|r| r.threads).min()

@@ -20,20 +20,20 @@ pub const BUFFER: u64 = 1 << 20;
 /// Default time for the whole table.
 pub const TIME: Duration = Duration::from_secs(20);
 
-/// Request sizes for a table by size, from one sector to more than fits in the caches.
+/// Request sizes for a table by size, from one sector to more than the caches can hold.
 pub const SIZES: [u64; 9] =
     [512, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
 
-/// Default data units: that of VeraCrypt, and that of LUKS2 on modern disks.
+/// Default data units: VeraCrypt's, and LUKS2's on modern disks.
 pub const DATA_UNITS: [u32; 2] = [512, 4096];
 
 /// Minimum number of rounds: with fewer than five, quartiles are meaningless.
 const MIN_ROUNDS: u32 = 5;
-/// Maximum number of rounds; more time makes the samples longer instead.
+/// Maximum number of rounds; with more time, the samples become longer instead.
 const MAX_ROUNDS: u32 = 15;
 /// Shortest sample, both directions together.
 const MIN_SAMPLE: Duration = Duration::from_millis(20);
-/// A sample of this length is precise enough; more time adds rounds.
+/// A sample of this length is precise enough; with more time, rounds are added.
 const GOOD_SAMPLE: Duration = Duration::from_millis(100);
 
 /// The measurements to make; an empty list selects the default.
@@ -45,7 +45,7 @@ pub struct SpeedRequest {
     pub data_units: Vec<u32>,
     /// Numbers of threads; 0 means one per CPU. An empty list selects one thread and all CPUs.
     pub threads: Vec<usize>,
-    /// Number of bytes that each thread passes per call; every size is measured. A single size must be a multiple of
+    /// Numbers of bytes that each thread passes per call; every size is measured. A single size must be a multiple of
     /// every data unit. Several sizes are each combined with the data units that divide them.
     pub buffers: Vec<u64>,
     /// Time for the whole measurement; it can be exceeded because of the minimum length of samples.

@@ -1,4 +1,4 @@
-//! One sample: threads that start together; each encrypts with its cipher for a slice of time and then decrypts.
+//! One sample: threads that start together; each thread encrypts with its cipher for a time slice and then decrypts.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ pub(super) struct Sample {
     pub(super) decrypt_mb_s: f64,
 }
 
-/// Number of bytes between two clock readings: one reading takes about as long as a sector.
+/// Number of bytes between two clock readings: a reading takes about as long as processing one sector.
 const UNCLOCKED: usize = 256 << 10;
 
 #[derive(Clone, Copy)]

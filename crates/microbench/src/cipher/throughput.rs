@@ -42,13 +42,13 @@ pub struct Speed {
     pub encrypt: Throughput,
     /// Decryption speed of all threads together.
     pub decrypt: Throughput,
-    /// The arithmetic mean of both, which is the figure in the benchmarks of disk encryption programs. Its spread is
-    /// that of the means of the rounds.
+    /// The arithmetic mean of both speeds, which is the figure that the benchmarks of disk encryption programs show.
+    /// Its spread is that of the means of the rounds.
     pub mean: Throughput,
 }
 
 impl Speed {
-    /// The mode in the cipher's name: `xts` in `aes-256-xts`; empty if the name has none.
+    /// The mode in the cipher's name: `xts` in `aes-256-xts`; empty if the name contains no mode.
     pub fn mode(&self) -> &'static str {
         const MODES: &[&str] = &["xts", "cbc", "ctr", "lrw", "ecb", "gcm"];
         let mut start = 0;
@@ -76,13 +76,13 @@ impl Speed {
             kernel: case.kernel,
             encrypt,
             decrypt,
-            // The mean of the two displayed figures, so that a table is consistent.
+            // The mean is that of the two displayed figures, so that a table is consistent.
             mean: Throughput { mb_s: f64::midpoint(encrypt.mb_s, decrypt.mb_s), ..means },
         }
     }
 }
 
-/// The rows for one number of threads, fastest mean first; equal rows keep their order.
+/// The rows for one number of threads, in descending order of their means; rows with equal means keep their order.
 pub fn by_mean(rows: &[Speed], threads: usize) -> Vec<&Speed> {
     let mut chosen: Vec<_> = rows.iter().filter(|r| r.threads == threads).collect();
     chosen.sort_by(|a, b| b.mean.mb_s.total_cmp(&a.mean.mb_s));

@@ -1,8 +1,8 @@
 //! Estimates the effort of finding a passphrase from this CPU's rate of guesses.
 //!
-//! The passphrase is one of `2^bits` equally likely passphrases, and is found after half of the guesses on average.
-//! The attacker knows nothing about it and can only guess. The volume reveals its salt, which differs from volume to
-//! volume, so guesses for one volume do not help with another.
+//! The passphrase is one of `2^bits` equally likely passphrases, and is found after half of the guesses on average. The
+//! attacker knows nothing about the passphrase and can only guess. The volume reveals its salt, which differs from
+//! volume to volume, so guesses for one volume do not help with another.
 
 use cryptbench_kdf::KdfError;
 use cryptbench_kdf::pim::{VolumeKind, mean_work_of_unknown};
@@ -36,8 +36,8 @@ pub fn known_pim(row: &KdfSpeed, work: u64, bits: f64, hardware: &Hardware) -> f
     work as f64 / 2.0 * seconds_per_work(row, hardware) * bits.exp2()
 }
 
-/// Like [`known_pim`], if the PIM is uniformly distributed over 1 to `highest`. The attacker tries the cheapest PIM
-/// first ([`mean_work_of_unknown`]).
+/// Like [`known_pim`], if the PIM is uniformly distributed over 1 to `highest`. The attacker starts with the cheapest
+/// PIM ([`mean_work_of_unknown`]).
 ///
 /// # Errors
 /// If the volume has no PIM, does not allow such a high PIM, or has never used the function.

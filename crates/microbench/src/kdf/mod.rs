@@ -1,5 +1,5 @@
-//! Measures the duration of key derivation: one header key, as for opening a volume, and guesses that fill all lanes
-//! of the vectors, as in an attack.
+//! Measures the duration of key derivation: that of one header key, as for opening a volume, and that of guesses that
+//! fill all lanes of the vectors, as in an attack.
 //!
 //! [`plan`] checks a [`KdfRequest`], and [`KdfPlan::run`] measures it. A case is a function at two
 //! costs. Times at other costs are calculated from the higher cost, and the lower cost shows how

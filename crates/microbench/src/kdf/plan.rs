@@ -237,7 +237,7 @@ impl KdfPlan {
         }
     }
 
-    /// The requested costs: the default cost, and those of the PIMs.
+    /// The requested costs: the default cost, and the costs with the PIMs.
     fn asked(&self, function: Function) -> Vec<Derivation> {
         let pims = self.pims.iter().copied().map(Some).chain([None]);
         pims.filter_map(|pim| derivation(self.volume, function, pim).ok()).collect()

@@ -35,8 +35,9 @@ struct Span {
 
 /// Units of work per second that all threads together spend on guesses of this cost.
 ///
-/// In this measurement, the guesses in a vector are keys for one passphrase and several salts. An attacker's guesses
-/// are keys for several passphrases and one salt. The iterations, nearly all of the work, are the same.
+/// In this measurement, the guesses in a vector are keys derived from one passphrase and several salts. An attacker's
+/// guesses are keys derived from several passphrases and one salt. The iterations, which are nearly all of the work,
+/// are the same.
 ///
 /// # Errors
 /// As for [`header_key`]; [`MicrobenchError::Usage`] if the system cannot start this many threads.

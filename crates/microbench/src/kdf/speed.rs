@@ -67,7 +67,7 @@ pub struct KdfSpeed {
     pub guess_kernel: String,
     /// The lower of the two measured costs.
     pub short: Point,
-    /// The higher of the two measured costs; other times are calculated from it.
+    /// The higher of the two measured costs; times at other costs are calculated from its time.
     pub long: Point,
     /// Percentage by which the time at the higher cost exceeds proportional growth from the lower cost; median over
     /// the rounds.
@@ -119,15 +119,16 @@ impl KdfSpeed {
     }
 }
 
-/// Seconds to try the default cost of every row on `threads` threads. Each thread tries one function at a time; those
-/// that need memory run one after another ([`cryptbench_kdf::first_fit`]). A wrong passphrase takes this whole time.
+/// Seconds to try the default cost of every row on `threads` threads. Each thread tries one function at a time;
+/// functions that need much memory run one after another ([`cryptbench_kdf::first_fit`]). A wrong passphrase takes this
+/// whole time.
 pub fn all_functions(rows: &[KdfSpeed], threads: usize) -> f64 {
     let seconds = |row: &&KdfSpeed| row.time(&row.default).seconds;
     let (large, small): (Vec<_>, Vec<_>) =
         rows.iter().partition(|row| row.default.memory_kib() > 0);
     let mut busy_until = vec![0.0; threads.max(1)];
     busy_until[0] = large.iter().map(seconds).sum();
-    // Each thread starts the next function as soon as it is free.
+    // Each thread starts the next function as soon as the thread is free.
     for row in &small {
         if let Some(free) = busy_until.iter_mut().min_by(|a, b| a.total_cmp(b)) {
             *free += seconds(row);
