@@ -11,7 +11,7 @@ use crate::VolumeError;
 pub struct Part {
     device: Arc<dyn BlockDevice>,
     extent: Extent,
-    /// Whether it includes everything after its offset.
+    /// Whether the part includes everything after its offset.
     to_end: bool,
 }
 

@@ -51,7 +51,7 @@ pub struct Info {
 /// A protector.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProtectorInfo {
-    /// Its identifier, which is also part of the name of a startup key file.
+    /// The protector's identifier, which is also part of the name of a startup key file.
     pub id: Guid,
     /// The credential, such as `password`.
     pub opens_with: String,

@@ -51,7 +51,7 @@ impl Method {
         METHODS.iter().find(|(method, ..)| *method == self).unwrap_or(&METHODS[0])
     }
 
-    /// Its name on the command line.
+    /// The method's name on the command line.
     pub fn name(self) -> &'static str {
         self.row().2.name
     }

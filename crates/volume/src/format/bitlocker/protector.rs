@@ -55,7 +55,7 @@ pub(super) struct Protector {
     pub master: Option<Sealed>,
     /// The clear key, if it has one.
     pub clear: Option<LockedBytes>,
-    /// Why it cannot be used, if its contents are incomplete.
+    /// Why the protector cannot be used, if its contents are incomplete.
     pub problem: Option<String>,
 }
 

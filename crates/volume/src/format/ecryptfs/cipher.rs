@@ -10,7 +10,7 @@ use crate::VolumeError;
 #[derive(Clone, Copy)]
 pub(super) struct Cipher {
     code: u8,
-    /// Its name in Linux's crypto API.
+    /// The cipher's name in Linux's crypto API.
     pub name: &'static str,
     /// Bytes of a block.
     pub block: usize,

@@ -28,7 +28,7 @@ pub(super) struct Group {
 #[derive(Debug)]
 pub(super) struct Volume {
     pub logical: Logical,
-    /// Its family, as far as it is known: macOS wipes the family of a system volume.
+    /// The volume's family, as far as known: macOS wipes the family of a system volume.
     pub family: Family,
     /// The location of its data.
     pub data: Vec<Segment>,

@@ -17,7 +17,7 @@ pub struct Info {
     pub physical_volume: Uuid,
     /// Identifier of the group.
     pub group: Uuid,
-    /// Its name, if the metadata contains one.
+    /// The group's name, if the metadata contains one.
     pub group_name: Option<String>,
     /// Identifier of the logical volume.
     pub id: Option<Uuid>,
@@ -25,7 +25,7 @@ pub struct Info {
     pub name: Option<String>,
     /// Identifier of its family, from which the tweak key is derived.
     pub family: Uuid,
-    /// Its content according to the metadata, such as `Apple_HFS`.
+    /// The volume's content according to the metadata, such as `Apple_HFS`.
     pub contents: Option<String>,
     /// Bytes of the plaintext.
     pub size: u64,
@@ -33,7 +33,7 @@ pub struct Info {
     pub block: u64,
     /// The location of its data: offset and length of each run.
     pub segments: Vec<(u64, u64)>,
-    /// Its encryption state, in macOS's terms.
+    /// The volume's encryption state, in macOS's terms.
     pub state: Option<String>,
     /// The defect of the header at the start, if the copy at the end was used instead.
     pub header_problem: Option<String>,

@@ -32,7 +32,7 @@ pub(super) struct Logical {
     pub name: Option<String>,
     /// Bytes.
     pub size: u64,
-    /// Its content according to the metadata, such as `Apple_HFS`.
+    /// The volume's content according to the metadata, such as `Apple_HFS`.
     pub contents: Option<String>,
     /// Identifiers of the objects that describe the location of its data: the segments, and the origin of their
     /// addresses.
@@ -77,7 +77,7 @@ impl Logical {
         }
     }
 
-    /// Its data segments, from the first byte to the last.
+    /// The volume's data segments, from the first byte to the last.
     ///
     /// # Errors
     /// [`VolumeError::Damaged`] if segments overlap or a segment has no valid end; [`VolumeError::CannotOpen`]

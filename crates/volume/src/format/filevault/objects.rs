@@ -46,7 +46,7 @@ const KEPT: [u16; 6] =
 pub(super) struct Object {
     pub kind: u16,
     transaction: u64,
-    /// Its contents: [`BLOCK`] bytes without the header. Empty for kinds that are not used.
+    /// The object's contents: [`BLOCK`] bytes without the header. Empty for kinds that are not used.
     pub data: Vec<u8>,
 }
 

@@ -1,5 +1,5 @@
-//! Property lists in XML: the form that macOS uses, and the form that CoreStorage uses, in which values have numbers
-//! and refer to each other.
+//! Property lists in XML, both in the form that macOS uses and in CoreStorage's form, in which values have numbers and
+//! refer to each other.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -46,9 +46,9 @@ pub struct Info {
 pub struct CopyInfo {
     /// `primary` or `secondary`.
     pub role: &'static str,
-    /// Its sequence number, if it is valid.
+    /// The copy's sequence number, if the copy is valid.
     pub seqid: Option<u64>,
-    /// Its defect, if it is not valid.
+    /// The copy's defect, if it is not valid.
     pub problem: Option<String>,
 }
 

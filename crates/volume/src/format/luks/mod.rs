@@ -73,7 +73,7 @@ pub fn hashes() -> impl Iterator<Item = &'static str> {
 pub enum Version {
     /// One 592-byte header, eight keyslots, PBKDF2 only.
     Luks1,
-    /// Two copies of a header with JSON metadata, Argon2.
+    /// Two copies of a header with JSON metadata; keys can be derived with Argon2.
     Luks2,
 }
 

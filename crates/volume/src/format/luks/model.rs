@@ -45,7 +45,7 @@ pub(super) struct Metadata {
 pub(super) enum Slot {
     Usable(Keyslot),
     Unusable {
-        /// Its area, if it has one.
+        /// The keyslot's area, if it has one.
         area: Option<Extent>,
         reason: String,
     },

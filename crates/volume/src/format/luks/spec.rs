@@ -46,7 +46,7 @@ impl Spec {
         })
     }
 
-    /// Whether it is the null cipher, under any of its names.
+    /// Whether the cipher is the null cipher, under any of its names.
     pub(super) fn is_null(&self) -> bool {
         let lengths = cryptbench_cipher::dm_crypt_key_bytes(&self.cipher, &self.mode);
         lengths.is_ok_and(|lengths| lengths.is_empty())
