@@ -1,8 +1,8 @@
 //! Makes strings from other sources safe to print on a terminal and in an HTML page.
 //!
-//! A volume header, a record, another program's result or a file name can contain escape sequences that change
-//! the title of a terminal, clear it, or imitate a line of this program. This crate replaces such characters
-//! with their code point in Rust's notation: `\u{1b}`.
+//! A volume header, a record, another program's result or a file name can contain escape sequences that change the
+//! title of a terminal, clear the screen, or imitate a line of this program. This crate replaces such characters with
+//! their code point in Rust's notation: `\u{1b}`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

@@ -26,9 +26,9 @@ pub enum Role {
     PlainAgain,
     /// A layer that does not encrypt.
     NullLayer,
-    /// An encrypted arm; its index among the first [`Role::ENCRYPTED`] ones.
+    /// An encrypted arm; with its index among the first [`Role::ENCRYPTED`] encrypted arms.
     Encrypted(usize),
-    /// A difference; its index among the [`Role::SHADES`], from the greatest loss to the greatest gain.
+    /// A difference, with its index among the [`Role::SHADES`], from the greatest loss to the greatest gain.
     Shade(usize),
 }
 
@@ -83,7 +83,7 @@ impl Role {
         self.colour().0
     }
 
-    /// Its value in the light scheme, which files use.
+    /// The colour's value in the light scheme, which files use.
     pub(crate) fn light(self) -> &'static str {
         self.colour().1
     }

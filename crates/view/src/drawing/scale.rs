@@ -34,7 +34,7 @@ impl Scale {
         from + share.clamp(0.0, 1.0) * (to - from)
     }
 
-    /// Up to this many round values.
+    /// At most this many round values.
     pub(super) fn ticks(&self, most: usize) -> Vec<f64> {
         let [low, high] = self.values;
         match self.is_log {
@@ -48,7 +48,7 @@ impl Scale {
         }
     }
 
-    /// Up to this many round times, for a scale in seconds.
+    /// At most this many round times, for a scale in seconds.
     pub(super) fn clock_ticks(&self, most: usize) -> Vec<f64> {
         let [low, high] = self.values;
         let steps = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0].into_iter();

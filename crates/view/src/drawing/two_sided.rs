@@ -14,7 +14,7 @@ const NUMBER: f64 = 40.0;
 /// Type size of the numbers in CSS pixels.
 const SMALL: f64 = 10.0;
 
-/// One side of a bar: its length as a share of the longest one, and its number.
+/// One side of a bar: its length as a share of the longest bar, and its number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Side {
     /// 0 to 1.

@@ -234,7 +234,7 @@ fn workloads(view: &View<'_>) -> Markup {
     }
 }
 
-/// Its name in options, CSV and JSON.
+/// The identifier used in options, CSV and JSON.
 fn identifier(id: &str) -> Markup {
     html! { small { code { (id) } } }
 }

@@ -11,7 +11,7 @@ pub(super) struct Section {
     /// An identifier that is unique in the page.
     pub(super) id: &'static str,
     pub(super) title: String,
-    /// Its conclusion in a few words; may be empty.
+    /// The section's conclusion in a few words; may be empty.
     pub(super) finding: String,
     pub(super) content: Vec<Part>,
 }
@@ -49,7 +49,7 @@ impl Section {
         Self::new(id, title, finding, vec![Part::Text(content)])
     }
 
-    /// Its charts, in the order of the page.
+    /// The section's charts, in the order of the page.
     pub(super) fn drawings(self) -> impl Iterator<Item = Drawing> {
         self.content.into_iter().flat_map(|part| match part {
             Part::Text(_) => Vec::new(),

@@ -17,7 +17,7 @@ pub struct SpeedPage {
     pub facts: Vec<(String, String)>,
     /// One chart per number of threads.
     pub charts: Vec<SpeedChart>,
-    /// Interfaces, each with its classes of ciphers, which are pairs of the number of threads and the ciphers.
+    /// Interfaces, each with its classes of ciphers: pairs of a number of threads and the names of the ciphers.
     pub meaning: Vec<(String, Vec<(String, String)>)>,
     /// Remarks on the meaning.
     pub caveat: String,

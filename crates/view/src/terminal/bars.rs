@@ -43,7 +43,7 @@ pub(super) fn draw(chart: &TwoSided<'_>, width: usize) -> String {
     lines.push(wrap(&legend(chart), "", "  ", width));
     lines.push(String::new());
     let writes = right("write", longest);
-    // Without the column of shares nothing precedes the speeds.
+    // Without the column of shares, nothing precedes the speeds.
     let first = |text: &str| if shares { right(text, SHARE) + " " } else { String::new() };
     let share = |text: &str| if shares { right(text, SHARE) } else { String::new() };
     let head = format!(

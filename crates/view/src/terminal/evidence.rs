@@ -21,7 +21,7 @@ pub(super) fn section(record: &Record, width: usize) -> Option<String> {
             vec![label, row.read_back.clone(), row.plaintext.to_owned(), row.entropy.clone()],
         );
     }
-    // The lines of text are inserted between those of the table without widening it.
+    // Lines of text are inserted between the lines of the table, and do not widen the table.
     let table = text(&table);
     if widest(&table) > width {
         return Some(listed(record, &rows, width));
