@@ -95,15 +95,15 @@ impl DiskCounts {
         self.read_bytes + self.written_bytes
     }
 
-    /// These counters, scaled to the time that these requests take at the measured rate. The span of the slices also
-    /// includes the time in which queues fill and drain and counters are read. With many small requests, that is half
-    /// of the span.
+    /// The counters with the time that the load's requests take at the measured rate as their span. The span of the
+    /// slices also includes the time in which queues fill and drain and counters are read, which is half of the span if
+    /// there are many small requests.
     pub fn at_rate(&self, requests_per_s: f64) -> Self {
         let span_s = ratio(self.asked as f64, requests_per_s).filter(|span_s| span_s.is_finite());
         Self { span_s: span_s.unwrap_or(self.span_s), ..*self }
     }
 
-    /// These counters without the requests of `others`, scaled to this span; never negative.
+    /// These counters without the requests of `others`, which are scaled to this span; never negative.
     pub fn without(&self, others: &Self) -> Self {
         let Some(part) = ratio(self.span_s, others.span_s) else { return *self };
         let less = |all: u64, of: u64| all.saturating_sub((of as f64 * part).round() as u64);

@@ -108,7 +108,7 @@ pub enum Event {
         arm: ArmId,
         /// Its label.
         what: String,
-        /// Its number in the order in which the set-up of arms starts, from 1.
+        /// The arm's number in the order in which the set-up of arms starts, from 1.
         number: usize,
         /// How many there are.
         of: usize,
@@ -169,7 +169,7 @@ pub enum Event {
     Study {
         /// Its letter.
         study: String,
-        /// Its tables, with the values measured here.
+        /// The study's tables, with the values measured here.
         tables: Value,
     },
 }

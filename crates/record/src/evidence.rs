@@ -193,13 +193,13 @@ pub struct Reveals {
     /// Sizes of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<Sizes>,
-    /// Whether it reveals the number of files.
+    /// Whether the storage reveals the number of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<bool>,
-    /// Whether it reveals the directory tree.
+    /// Whether the storage reveals the directory tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<bool>,
-    /// Whether it reveals when files were changed.
+    /// Whether the storage reveals when files were changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<bool>,
     /// Headers and files that reveal that the storage is encrypted, and with which system.

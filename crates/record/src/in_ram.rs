@@ -64,6 +64,6 @@ pub struct PimInRam {
     pub pim: u32,
     /// Seconds.
     pub seconds: f64,
-    /// Whether it was measured, or calculated from other costs.
+    /// Whether the time was measured, or calculated from other costs.
     pub measured: bool,
 }

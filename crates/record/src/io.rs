@@ -107,7 +107,7 @@ fn read_untitled(path: &Path) -> Result<Record, RecordError> {
     if !path.join("record.json").exists() {
         return logged;
     }
-    // An interrupted run wrote its record, was resumed and then killed: its log is more recent.
+    // If an interrupted run wrote its record, was resumed and then killed, its log is more recent.
     let written = written()?;
     Ok(logged.ok().filter(|logged| logged.trials.len() > written.trials.len()).unwrap_or(written))
 }

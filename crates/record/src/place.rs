@@ -23,7 +23,8 @@ pub enum PlaceKind {
     Host,
     /// Layers of directories; they do not reveal their disks.
     Layers,
-    /// It does not support direct I/O, although direct I/O was requested, so requests go through the page cache.
+    /// The target does not support direct I/O, although direct I/O was requested, so requests go through the page
+    /// cache.
     NoDirectIo,
     /// The disk is a file in another file system.
     InFile {

@@ -150,12 +150,12 @@ pub struct LeftOut {
     pub reason: String,
     /// What to do so that the run measures it.
     pub remedy: String,
-    /// A budget in seconds that is sufficient for it, if it was left out for lack of time.
+    /// A budget in seconds that would suffice for the system, if the system was left out for lack of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enough_s: Option<f64>,
 }
 
-/// Name of the set of `--builtin-only`, which was the default set of earlier versions.
+/// Name of the set that `--builtin-only` selects, which was the default set of earlier versions.
 pub const BUILTIN_ONLY: &str = "builtin-only";
 
 /// The arms of [`BUILTIN_ONLY`].
@@ -271,7 +271,7 @@ pub struct Workload {
     /// Number of files in the profile, if the budget did not suffice for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_of_profile: Option<u32>,
-    /// Why its trials are not sliced in a run with slices, in words.
+    /// Why the workload's trials are not sliced in a run with slices, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsliced: Option<String>,
 }
@@ -488,7 +488,7 @@ pub struct Target {
 pub const DIRECTORY: &str = "directory";
 
 impl Target {
-    /// Whether it is a directory, in which a scratch file was created.
+    /// Whether the target is a directory, in which a scratch file was created.
     pub fn is_directory(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == DIRECTORY)
     }
@@ -535,7 +535,7 @@ pub fn compression_option<'a>(file_system: &str, options: &'a str) -> Option<&'a
 pub struct EncryptedBy {
     /// Its kind, such as `LUKS2`, `VeraCrypt`, `fscrypt`.
     pub system: String,
-    /// Its location: the device that decrypts, or the file system.
+    /// The location of the encryption: the device that decrypts, or the file system.
     pub at: String,
 }
 
@@ -591,8 +591,8 @@ pub struct PairedTarget {
     /// The block device whose counters apply to this arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// Whether it is on a different disk from the plain target, so that data about plain storage's disk does not
-    /// apply.
+    /// Whether this target is on a different disk from the plain target, so that data about plain storage's disk does
+    /// not apply.
     #[serde(default, skip_serializing_if = "is_false")]
     pub on_another_disk: bool,
     /// As in [`Target::idle_disk`].

@@ -80,7 +80,7 @@ fn scrubbed(text: &str, names: &[String]) -> String {
     out
 }
 
-/// Whether it contains a UUID: 8, 4, 4, 4 and 12 hexadecimal digits.
+/// Whether `word` contains a UUID: 8, 4, 4, 4 and 12 hexadecimal digits.
 fn has_uuid(word: &str) -> bool {
     let is_digit = |c: char| c.is_ascii_hexdigit();
     let lengths: Vec<usize> = word

@@ -32,8 +32,8 @@ pub struct MemoryCost {
 }
 
 impl MemoryCost {
-    /// Additional seconds per MiB for free memory, if the host reclaims it: it then costs several times as much as
-    /// memory in use.
+    /// Additional seconds per MiB for free memory if the host reclaims free memory, which then costs several times as
+    /// much as memory in use.
     pub fn taken_back(&self) -> Option<f64> {
         let Self { free_s_per_mib, reused_s_per_mib } = *self;
         let more = free_s_per_mib - reused_s_per_mib;

@@ -49,7 +49,7 @@ pub enum RunError {
         faults: u64,
         /// The fault of the first of these sectors: `lost`, `stale`, `torn` and so on.
         fault: &'static str,
-        /// Its offset in bytes from the start of the scratch file.
+        /// The sector's offset in bytes from the start of the scratch file.
         offset: u64,
     },
     /// A system that should encrypt stored plaintext.

@@ -19,7 +19,7 @@ pub(crate) enum Refusal {
     /// The user has not specified it a second time.
     #[error("{}", unnamed(what, *size, signatures, path))]
     NotNamedAgain { what: String, path: PathBuf, size: u64, signatures: Vec<Held> },
-    /// It contains something that the user has not allowed the run to erase.
+    /// The storage contains something that the user has not allowed the run to erase.
     #[error(
         "contains {}, which would be lost; to allow that, add {}",
         all(signatures),
@@ -60,10 +60,10 @@ pub(crate) enum Refusal {
          machine: close that first"
     )]
     Locked,
-    /// It changed between the check and the first write.
+    /// The storage changed between the check and the first write.
     #[error("has changed since it was checked ({what}): nothing was written")]
     Changed { what: Cow<'static, str> },
-    /// It is neither a file nor a block device.
+    /// The target is neither a file nor a block device.
     #[error(
         "is neither a directory, nor a file, nor a block device: specify one of these, or a file that does not exist \
          yet"

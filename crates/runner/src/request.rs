@@ -49,9 +49,9 @@ pub struct TargetRequest {
 /// An encrypted target in addition to the plain one.
 #[derive(Clone, Debug)]
 pub struct PairRequest {
-    /// Its path; it must be of the same kind as the plain target.
+    /// Path of the encrypted target, which must be of the same kind as the plain target.
     pub encrypted: PathBuf,
-    /// Its label in tables; `None` uses its file system and path.
+    /// The target's label in tables; `None` uses its file system and path.
     pub name: Option<String>,
     /// Set if the two are a device in use and its underlying device; both are only read.
     pub in_use: Option<InUse>,

@@ -12,8 +12,8 @@ use super::workloads::record_workload;
 use crate::RunError;
 use crate::request::Request;
 
-/// Time limit of a run with at most the usual number of arms, if its profile leaves the number of
-/// trials to the precision.
+/// Time limit of a run with at most the usual number of arms, if its profile lets the precision determine the number of
+/// trials.
 pub const DEFAULT_BUDGET: Duration = Duration::from_secs(120);
 
 /// Default minimum detectable loss, as a fraction.

@@ -32,7 +32,7 @@ pub(crate) struct Held {
     pub(crate) partition: Option<PathBuf>,
     /// Offset of that partition on the target, bytes.
     pub(crate) start: u64,
-    /// Its offset on the partition or target, bytes.
+    /// The signature's offset on the partition or target, in bytes.
     pub(crate) offset: u64,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Found {
     /// Number of names of a file.
     pub(crate) names: Result<u64, Refusal>,
     pub(crate) is_read_only: bool,
-    /// Whether it could be opened exclusively and locked.
+    /// Whether the storage could be opened exclusively and locked.
     pub(crate) is_free: Result<(), Refusal>,
     pub(crate) identity: Result<Identity, Refusal>,
     /// The signatures on it, and on the partitions that overlap with it.
@@ -112,7 +112,7 @@ pub(crate) struct Found {
     pub(crate) maker: String,
     /// The backing file of a loop device.
     pub(crate) backing_file: Option<String>,
-    /// Whether it is a disk with partitions.
+    /// Whether the storage is a disk with partitions.
     #[serde(default)]
     pub(crate) has_partitions: bool,
     /// Its underlying device.
@@ -164,7 +164,7 @@ pub(crate) fn lock(file: &File) -> Result<(), Refusal> {
     }
 }
 
-/// Whether it could be claimed now.
+/// Whether the file or device could be claimed now.
 fn try_claim(path: &Path, kind: Kind) -> Result<(), Refusal> {
     let file = Opening::to_read().alone(kind != Kind::File).open(path);
     lock(&file.map_err(|e| match e.kind() {

@@ -42,9 +42,9 @@ pub(crate) struct Ground {
     pub(crate) uncounted: Option<Uncounted>,
     /// Whether the directory has an encryption policy, such as fscrypt's (`STATX_ATTR_ENCRYPTED`).
     pub(crate) is_encrypted: bool,
-    /// Its existing encryption, if any. A model served by this run is never encrypted.
+    /// The storage's existing encryption, if any. A model served by this run is never encrypted.
     pub(crate) encrypted_by: Option<EncryptedBy>,
-    /// Whether it is a file system that this program mounted itself.
+    /// Whether the storage is a file system that this program mounted itself.
     pub(crate) is_our_own: bool,
     /// Who else can replace files there.
     pub(crate) others: Others,

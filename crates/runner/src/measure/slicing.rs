@@ -18,7 +18,7 @@ const ENOUGH_QUEUES: f64 = 8.0;
 /// Seconds above which a slice is not extended for [`ENOUGH_QUEUES`].
 const LONGEST_FOR_QUEUES_S: f64 = 0.025;
 
-/// Number of requests in a slice unless that takes longer than [`LONG_S`]: the first ones run with cold caches.
+/// Number of requests in a slice unless that takes longer than [`LONG_S`]: the first requests run with cold caches.
 const FEW_REQUESTS: f64 = 24.0;
 
 /// Seconds above which a slice is not extended for [`FEW_REQUESTS`]: large requests vary little between slices

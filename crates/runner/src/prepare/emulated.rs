@@ -1,5 +1,4 @@
-//! An emulated device as the target of a run: served through FUSE; for root with a loop device and
-//! ext4 on it.
+//! An emulated device as the target of a run: served through FUSE and, for root, with a loop device and ext4 on top.
 #![expect(
     clippy::disallowed_methods,
     reason = "targets that it claims, checked once they are open"
@@ -120,7 +119,7 @@ impl Emulation {
         CountedBy::Itself(Arc::new(move || device.counts()))
     }
 
-    /// Its description for a record, including how closely it followed the model's times.
+    /// The device's description for a record, including how closely it followed the model's times.
     pub(crate) fn describe(&self) -> record::EmulatedDevice {
         let kept = self.device.kept();
         let share = |part: f64| (kept.requests > 0).then(|| part / kept.requests as f64);

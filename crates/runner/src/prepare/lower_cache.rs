@@ -24,7 +24,7 @@ pub(super) enum Below {
     Nothing,
     /// The file, or the directory of all files, with the stored data.
     Stored(PathBuf),
-    /// It could not be found, for this reason.
+    /// The storage could not be found, for this reason.
     Hidden(&'static str),
 }
 

@@ -24,7 +24,7 @@ pub(crate) trait Subject {
     fn io_target(&self) -> &IoTarget;
     /// The directory of its files, if it has any.
     fn files(&self) -> Option<&Path>;
-    /// Its stored data, if the location is known.
+    /// The stored data, if the location is known.
     fn backing(&self) -> Option<&Backing>;
     /// Closes it, so that only its stored data is left.
     fn close(&mut self) -> Result<system::Closed, SystemError>;
@@ -59,7 +59,7 @@ impl Subject for &mut PreparedArm {
 pub(crate) enum Failure {
     /// The storage failed while the pattern was written or stored data was read.
     Storage(&'static str, io::Error),
-    /// It could not be closed or reopened, or it exited while it was read.
+    /// The system could not be closed or reopened, or it exited while its data was read.
     System(SystemError),
     /// The run should end.
     Stopped,

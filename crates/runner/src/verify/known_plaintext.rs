@@ -12,7 +12,7 @@ use super::pattern::Pattern;
 const FILES: [(usize, u64); 5] =
     [(17, 70_001), (18, 70_002), (40, 20_011), (41, 1_000_003), (90, 300_007)];
 
-/// Size of all files in bytes.
+/// Total size of the files in bytes.
 pub(super) const BYTES: u64 = 70_001 + 70_002 + 20_011 + 1_000_003 + 300_007;
 
 /// The modification time of the files: 4:05:06 on 3 February 2001, in Unix seconds.
@@ -29,7 +29,7 @@ pub(super) struct Known {
 
 /// A file.
 pub(super) struct File {
-    /// Its path relative to the arm's files.
+    /// The file's path relative to the arm's files.
     pub(super) path: PathBuf,
     pub(super) name_len: usize,
     pub(super) size: u64,

@@ -140,7 +140,7 @@ pub(crate) struct Proof {
     /// The worst violation: a system that should encrypt and does not, otherwise a system that lost data, otherwise the
     /// first system that could not be inspected.
     pub(crate) error: Option<RunError>,
-    /// Whether it was stopped before everything was inspected.
+    /// Whether the inspection was stopped before everything was inspected.
     pub(crate) was_cut: bool,
 }
 

@@ -29,7 +29,7 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// Whether it is a file in that directory.
+    /// Whether the source is a file in that directory.
     pub(super) fn is_below(&self, directory: Option<&Path>) -> bool {
         match (self, directory) {
             (Self::Path(path), Some(directory)) => path.starts_with(directory),
@@ -49,7 +49,7 @@ pub(super) struct Piece {
 /// Everything that an arm stores.
 #[derive(Default)]
 pub(super) struct Pieces {
-    /// The sources with their names for people.
+    /// The sources with names to show to users.
     pub(super) sources: Vec<(String, Source)>,
     /// The ranges in search order.
     pub(super) pieces: Vec<Piece>,

@@ -21,7 +21,7 @@ pub(super) struct Tree {
 /// A file or directory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Entry {
-    /// Its path from the root; empty if the root is a file.
+    /// The entry's path from the root; empty if the root is a file.
     pub(super) path: PathBuf,
     pub(super) is_directory: bool,
     pub(super) len: u64,

@@ -24,7 +24,7 @@ pub(crate) struct EmulatedStorage {
     pub(crate) emulate: EmulateRequest,
     /// Size of the device in bytes.
     pub(crate) size: u64,
-    /// Whether it gets a file system; this requires root.
+    /// Whether the device gets a file system, which requires root.
     pub(crate) has_file_system: bool,
     /// The region of the device that is accessed by requests.
     pub(crate) range: Range,

@@ -1,5 +1,5 @@
-//! Whether existing storage may be overwritten: only with its user's consent, only if nothing else uses it, and only if it
-//! is still the same when the first byte is written.
+//! Whether existing storage may be overwritten: only with its user's consent, only if nothing else uses it, and only if
+//! it is still the same storage when the first byte is written.
 
 use std::path::{Path, PathBuf};
 

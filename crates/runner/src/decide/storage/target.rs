@@ -155,7 +155,7 @@ impl Target {
         self.existing.is_none() && self.only_read.is_none()
     }
 
-    /// Whether it is a file that is overwritten.
+    /// Whether the target is a file that is overwritten.
     pub(super) fn is_file(&self) -> bool {
         self.existing.as_ref().is_some_and(|existing| existing.kind == Kind::File)
     }
