@@ -40,7 +40,7 @@ pub struct Offered {
     pub takes: Option<String>,
     /// The default value.
     pub default: Option<String>,
-    /// Whether it can have several values.
+    /// Whether the option can have several values.
     pub repeats: bool,
 }
 
@@ -51,13 +51,13 @@ pub struct System {
     pub name: String,
     /// A one-line description.
     pub about: String,
-    /// Its version, if it can run here.
+    /// The system's version, if the system can run here.
     pub version: Option<String>,
     /// Why it cannot run here.
     pub reason: Option<String>,
     /// The remedy if it cannot run here.
     pub remedy: Option<String>,
-    /// Its settings, each with its values for `--set`.
+    /// The system's settings, each with its values for `--set`.
     pub settings: Vec<String>,
 }
 
@@ -97,7 +97,7 @@ pub struct Mounted {
 /// A disk or a partition.
 #[derive(Clone, Debug, Serialize)]
 pub struct Device {
-    /// Its path; the user must type it to allow overwriting.
+    /// The device's path, which the user must type to allow overwriting.
     pub path: String,
     /// Bytes.
     pub size: u64,

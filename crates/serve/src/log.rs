@@ -30,7 +30,7 @@ pub(crate) struct Entry {
 pub(crate) enum Kind {
     /// It is never dropped.
     Kept,
-    /// It describes a current state; only the newest event of its name matters.
+    /// The event describes a current state; only the newest event of that name matters.
     Passing(&'static str),
     /// A point of the curve with this key. Half of the older points can be dropped, but not the newest point of a
     /// curve.

@@ -31,8 +31,8 @@ pub struct Waterfall {
 pub struct Step {
     /// The change from the previous arm.
     pub change: PairedEstimate,
-    /// Its share of the whole change. `None` if the whole does not differ significantly from zero,
-    /// because a share would then be meaningless.
+    /// The step's share of the whole change. `None` if the whole does not differ significantly from zero, because a
+    /// share would then be meaningless.
     pub share: Option<Share>,
 }
 

@@ -1,4 +1,4 @@
-//! Tests whether one more value differs from earlier ones by more than they differ from each other.
+//! Tests whether one more value differs from earlier values by more than these differ from each other.
 //!
 //! The test is for runs on different days. Two runs differ (another position on the device, temperature, other
 //! software) far more than the trials of one run do, so only the spread *between* runs separates a change from
@@ -7,7 +7,7 @@
 use crate::paired::Spread;
 use crate::student;
 
-/// Minimum number of earlier values. With 3 values, the interval would be three times as wide as with many.
+/// Minimum number of earlier values. With 3 values, the interval would be three times as wide as with many values.
 pub const FEWEST_EARLIER: usize = 4;
 
 /// One more value compared with earlier ones, in the values' unit except for the p-value.
@@ -62,9 +62,8 @@ pub fn predict(earlier: &[f64], newest: f64, confidence: f64) -> Option<Predicti
     })
 }
 
-/// The distance of one more value from the mean of `earlier` ones with this `sd` at which it is claimed at a
-/// family-wise `level` over `cells`, by the strictest step of [`holm`](fn@crate::holm). `None` as for
-/// [`predict`].
+/// The distance between one more value and the mean of `earlier` values with this `sd` at which a difference is claimed
+/// at a family-wise `level` over `cells`, by the strictest step of [`holm`](fn@crate::holm). `None` as for [`predict`].
 pub fn smallest_change(sd: f64, earlier: usize, cells: usize, level: f64) -> Option<f64> {
     if earlier < FEWEST_EARLIER || cells == 0 || !sd.is_finite() {
         return None;

@@ -23,7 +23,7 @@ pub struct Replay {
     pub rederived: Vec<Rederived>,
     /// Its conclusions with their verdicts.
     pub conclusions: Vec<Replayed>,
-    /// Its open questions, answered from its numbers.
+    /// The study's open questions, answered from its numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answer>,
     /// Errors in the study.

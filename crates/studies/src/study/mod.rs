@@ -42,11 +42,11 @@ pub struct About {
     pub letter: Letter,
     /// Its subject, in our words.
     pub title: &'static str,
-    /// Its author, as far as known.
+    /// The study's author, as far as known.
     pub author: &'static str,
     /// The year, as far as known.
     pub year: &'static str,
-    /// Its language and where it was published.
+    /// The study's language, and where it was published.
     pub source: &'static str,
     /// Names of its documents in `errors.csv` and `parameters.csv`.
     pub documents: &'static [&'static str],

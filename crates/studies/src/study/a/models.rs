@@ -72,7 +72,7 @@ impl Model {
         matches!(self, Self::Elsewhere | Self::InPiecesElsewhere)
     }
 
-    /// Microseconds of an encrypted request with a cipher that processes `cipher` MiB/s.
+    /// Microseconds that an encrypted request takes with a cipher that processes `cipher` MiB/s.
     fn us(self, cell: &Cell, cipher: f64, added_us: f64, rate: f64) -> f64 {
         let at = |rate: f64| cell.bytes / MIB / rate * 1e6;
         let pieces = (cell.bytes / PIECE).ceil();

@@ -191,8 +191,7 @@ fn hdtune(files: &Files, numbers: &mut Numbers) -> Result<(), DataError> {
         let unit = match unit {
             "ms" => "ms",
             "MB/s" => "MB/s",
-            // Only differences of the CPU usage survive; absolute usages would have the unit `%
-            // CPU`.
+            // Only differences in CPU usage have survived; absolute values would have the unit `% CPU`.
             _ => "% more CPU",
         };
         numbers.observations.push(
