@@ -16,9 +16,9 @@ const DATA_UNIT: u32 = 4096;
 pub struct Candidate {
     /// Its name.
     pub system: &'static str,
-    /// Its arms: its null layers if they were requested, then one that encrypts with the system's defaults.
+    /// The system's arms: its null layers if they were requested, then one that encrypts with the system's defaults.
     pub arms: Vec<ArmSpec>,
-    /// Why it cannot run here, and the remedy; it then has no arms. `None` if it can run.
+    /// Why the system cannot run here, and the remedy; the system then has no arms. `None` if it can run.
     pub lacks: Option<(String, Remedy)>,
 }
 
@@ -34,7 +34,7 @@ pub fn candidates(
 ) -> Result<Vec<Candidate>, SystemError> {
     let mut all = Vec::<Candidate>::new();
     for &(system, is_missed) in ORDER {
-        // It is the same as the previous system, but for users other than root.
+        // The second engine is the same as the previous system, but for users other than root.
         let is_second = system.name == BUILTIN_RAW.name
             && find(BUILTIN_MOUNTED.name).is_ok_and(|s| abilities.has(s));
         if is_second || (files && !system.has_files()) {

@@ -122,7 +122,7 @@ pub enum Closed {
     CacheDropped,
     /// Unmounted; its servers have exited, and its mappings and keys have been removed.
     Unmounted,
-    /// Its key was removed from the kernel, and with it all decrypted data.
+    /// The arm's key was removed from the kernel, and with it all decrypted data.
     KeyRemoved,
 }
 
@@ -154,7 +154,7 @@ pub struct PreparedArm {
     /// The operation that writes the arm's data to its device if flushing its files does not.
     pub(crate) write_back: Option<WriteBack>,
     backing: Option<Backing>,
-    /// Its resources, other than plain storage.
+    /// The arm's resources, other than plain storage.
     layers: Option<Layers>,
 }
 
@@ -300,7 +300,7 @@ impl PreparedArm {
         self.write_back.as_ref().map_or(Ok(()), |write_back| write_back())
     }
 
-    /// Its stored data; `None` if the location is unknown. While the arm is set up, not all data may have been
+    /// The arm's stored data; `None` if the location is unknown. While the arm is set up, not all data may have been
     /// written back.
     pub fn backing(&self) -> Option<&Backing> {
         self.backing.as_ref()

@@ -204,8 +204,8 @@ pub fn null_layer_of<'a>(arm: &ArmSpec, arms: &'a [ArmSpec]) -> Option<&'a ArmSp
         let same = |(name, value): &(&&str, &String)| arm.settings.get(**name) == Some(*value);
         null.settings.iter().filter(same).count()
     };
-    // A null layer takes precedence if it has a data unit exactly when the arm has one: their paths then differ
-    // only in the cipher.
+    // A null layer takes precedence if it and the arm both have a data unit, or neither has one: the two paths then
+    // differ only in the cipher.
     let by_unit = |null: &ArmSpec| null.data_unit.is_some() == arm.data_unit.is_some();
     nulls.min_by_key(|null| std::cmp::Reverse((by_unit(null), in_common(null))))
 }

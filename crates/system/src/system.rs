@@ -149,9 +149,9 @@ pub struct System {
     pub(crate) settings: &'static [Setting],
     /// Another system whose null layer is the software path of this system without its cipher.
     pub(crate) null_layer: Option<&'static System>,
-    /// Whether it is included when a user asks for all systems.
+    /// Whether the system is included when a user asks for all systems.
     pub(crate) in_all: bool,
-    /// Whether it uses the ciphers and data units of a selection directly, and not as settings.
+    /// Whether the system uses the ciphers and data units of a selection directly, and not as settings.
     pub(crate) has_our_ciphers: bool,
     pub(crate) availability: fn(&System, &Machine) -> Availability,
     pub(crate) arms: fn(&System, &Selection, &Features) -> Result<Vec<ArmSpec>, SystemError>,
@@ -243,7 +243,7 @@ impl System {
         }
     }
 
-    /// Its position between a workload and the storage.
+    /// The system's position between a workload and the storage.
     pub fn attachment(&self) -> Attachment {
         match self.kind {
             Kind::Inline(_) => Attachment::Inline,
@@ -259,7 +259,7 @@ impl System {
         matches!(self.kind, Kind::InPlace(Attachment::Inline))
     }
 
-    /// Whether it creates its own files or file system on the target.
+    /// Whether the system creates its own files or file system on the target.
     pub fn makes_a_disk(&self) -> bool {
         matches!(self.kind, Kind::Mapped(_) | Kind::Served(_) | Kind::Stacked(_))
     }

@@ -114,7 +114,7 @@ pub(crate) struct Mapped {
     pub(crate) spare: fn(u64) -> u64,
     /// Generates the secret that opens the container.
     pub(crate) secret: fn(&ArmSpec) -> Result<Zeroizing<Vec<u8>>, SystemError>,
-    /// Whether it always writes to the container through the page cache.
+    /// Whether the system always writes to the container through the page cache.
     pub(crate) cached: bool,
     /// Kernel parameters for the trials of an arm: files in sysfs, and their values.
     pub(crate) parameters: fn(&ArmSpec) -> Vec<(PathBuf, String)>,

@@ -31,7 +31,7 @@ pub(crate) struct Laid {
     pub(crate) backing: Backing,
     /// The same as [`PreparedArm::stored`].
     pub(crate) stored: Option<PathBuf>,
-    /// Whether it always writes through the page cache.
+    /// Whether the system always writes through the page cache.
     pub(crate) cached: bool,
     /// Sets up access to the plaintext, the first time and whenever the arm is reopened.
     pub(crate) open: Reopen,

@@ -10,7 +10,7 @@ use crate::SystemError;
 /// A signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Its name in blkid(8): `ext4`, `crypto_LUKS`, `swap`, `gpt`, `dos` and so on.
+    /// The content's name in blkid(8): `ext4`, `crypto_LUKS`, `swap`, `gpt`, `dos` and so on.
     pub name: String,
     /// Byte offset of its magic.
     pub offset: u64,

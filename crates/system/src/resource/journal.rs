@@ -203,16 +203,16 @@ impl Drop for Open {
 pub struct Living {
     /// Process number.
     pub process: u32,
-    /// The target on which it works.
+    /// The target on which the process works.
     pub subject: PathBuf,
-    /// Its existing resources, the latest first.
+    /// The process's existing resources, the latest first.
     pub resources: Vec<AnyResource>,
     state: PathBuf,
     journal: OsString,
 }
 
 impl Living {
-    /// Whether it has exited since it was listed: its journal is then gone or no longer locked.
+    /// Whether the process has exited since it was listed: its journal is then gone or no longer locked.
     pub fn has_ended(&self) -> bool {
         let found = Journals::open(&self.state).and_then(|journals| journals.look(&self.journal));
         !matches!(found, Some(Found::Living { .. }))

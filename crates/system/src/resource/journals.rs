@@ -15,7 +15,7 @@ use cryptbench_os::files::is_own_alone;
 
 use crate::provision::make_private;
 
-/// Its name in the state directory. Earlier versions use the same name, so their journals are found.
+/// The directory's name in the state directory. Earlier versions use the same name, so their journals are found.
 const NAME: &str = "ledgers";
 
 /// Extension of a journal that is not locked yet.

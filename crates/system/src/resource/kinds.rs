@@ -76,7 +76,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Its description for display: its kind and its fields.
+            /// The resource's description for display: its kind and its fields.
             pub(super) fn told(&self) -> String {
                 let Ok(serde_json::Value::Object(mut fields)) = serde_json::to_value(self) else {
                     return cryptbench_text::shown(self.path());

@@ -245,7 +245,7 @@ impl Resource for MappedFileSystem {
     fn recover(&self, _identity: Option<Identity>) -> Recovered {
         let name = mapping::name_of(&self.device)?;
         let entry = mount_at(&self.path)?;
-        // It may also be one of our partitions.
+        // The device may also be one of our partitions.
         let number = mapping::number_of(name).or_else(|| loop_device::number(&self.device));
         match number == Some(entry.device) {
             true => removed(filesystem::unmount_dead(&self.path)),
@@ -278,7 +278,7 @@ impl Resource for ProgramMount {
     fn destroy(&self, ends: &mut Ends, identity: Option<Identity>) -> Result<(), SystemError> {
         match ends {
             Ends::Unmounted => unmount_ours(&self.path, identity, daemon::unmount),
-            // Its program, which is stopped next, unmounts it.
+            // The mount's program, which is stopped next, unmounts it.
             Ends::Asked => Ok(()),
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn held(path: &Path) -> Option<(Directory, OsString, Entry)> {
     Some((directory, name, found))
 }
 
-/// Whether it is the recorded file. If the file system was remounted, its device number and possibly its inode
+/// Whether `found` is the recorded file. If the file system was remounted, its device number and possibly its inode
 /// numbers differ. The owner and the name, which no other run uses, are then decisive.
 pub(super) fn is_noted(path: &Path, found: &Entry, noted: Identity) -> bool {
     let now = Identity::from(found.identity);
@@ -32,7 +32,7 @@ pub(super) fn is_this_users(found: &Entry) -> bool {
     found.owner == user::real()
 }
 
-/// Whether it is in one of our own mounts, which do not reappear after a restart.
+/// Whether `path` is in one of our own mounts, which do not reappear after a restart.
 pub(super) fn is_in_runtime_directory(path: &Path) -> bool {
     runtime_directory().is_some_and(|ours| path.starts_with(ours))
 }

@@ -144,7 +144,7 @@ impl Place {
         Ok(Identity::number(device))
     }
 
-    /// Whether it is still mounted here, even if parent directories were renamed.
+    /// Whether the mount still exists here, even if parent directories were renamed.
     pub fn is_mounted(&self) -> bool {
         self.mounted.get().is_some_and(|mounted| mounted.is_there())
     }

@@ -166,7 +166,7 @@ impl UblkDisk {
         Ok(control.mark(self.number)? == Some(self.mark))
     }
 
-    /// Whether it is claimed exclusively, for example by a mount.
+    /// Whether the disk is claimed exclusively, for example by a mount.
     fn is_in_use(&self) -> bool {
         const EXCLUSIVE: i32 = rustix::fs::OFlags::EXCL.bits().cast_signed();
         let opened = File::options().read(true).custom_flags(EXCLUSIVE).open(&self.path);

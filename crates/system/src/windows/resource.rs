@@ -74,7 +74,7 @@ impl Place {
 }
 
 impl AnyResource {
-    /// Its paths, for the journal, which writes paths that are not Unicode in a special form.
+    /// The resource's paths, for the journal, which writes paths that are not Unicode in a special form.
     fn paths(&mut self) -> Vec<&mut PathBuf> {
         match self {
             Self::ScratchFile(file) => vec![&mut file.path],
