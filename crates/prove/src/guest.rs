@@ -141,7 +141,7 @@ impl Guest<'_> {
             let module = module?;
             fs::copy(module.path(), root.join("modules").join(module.file_name()))?;
         }
-        // Copied from busybox to get its mode: it must be executable.
+        // Copied from busybox to get its mode, because the file must be executable.
         fs::copy(BUSYBOX, root.join("init"))?;
         fs::write(root.join("init"), INIT)?;
         fs::write(root.join("script"), script)?;

@@ -60,8 +60,8 @@ impl Counter {
         Self { limits, values: 0, texts: 0, name: String::new(), exceeded: None }
     }
 
-    /// Counts the JSON value at the start of `json`, without keeping any of it. It does not report invalid JSON,
-    /// because the parser does.
+    /// Counts the JSON value at the start of `json`, without keeping any of it. Invalid JSON is not reported here,
+    /// because the parser reports it.
     ///
     /// # Errors
     /// The excess and its limit, as a clause.

@@ -230,7 +230,7 @@ impl Record {
     }
 }
 
-/// Number of complete blocks of a workload: they are numbered from 0 without gaps.
+/// Number of complete blocks of a workload, which are numbered from 0 without gaps.
 pub fn complete_blocks(trials: &[Trial], workload: &str) -> u32 {
     let of = trials.iter().filter(|trial| trial.workload == workload);
     of.filter_map(|trial| trial.block).max().map_or(0, |last| last + 1)

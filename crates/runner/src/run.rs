@@ -15,8 +15,8 @@ use crate::{Request, RunError};
 
 /// Runs `request`. `stop` ends the run within a second.
 ///
-/// Returns the record. If an error cut the run short after trials were measured, or occurred after
-/// them, it is returned as well; the record is still kept.
+/// Returns the record. If an error cut the run short after trials were measured, or occurred after them, the error is
+/// returned as well; the record is still kept.
 ///
 /// # Errors
 /// [`RunError`] if nothing was measured.

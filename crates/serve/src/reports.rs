@@ -66,8 +66,8 @@ impl Reports {
         Ok(path)
     }
 
-    /// Stores the fleet's report instead of the previous report, and returns its path. It is stored under the empty
-    /// name, which no run has.
+    /// Stores the fleet's report instead of the previous report, and returns its path. The report is stored under the
+    /// empty name, which no run has.
     pub(crate) fn keep_fleet(&self, page: Bytes) -> Result<String, getrandom::Error> {
         self.forget("");
         let stamp =

@@ -391,7 +391,7 @@ fn piece_by_piece(asked: &Asked, disk: &Disk<'_>, cut: Cause) -> Option<Bottlene
 }
 
 /// At queue depth 1 a request takes the time of its disk requests, the time that plain storage spends outside the disk,
-/// and the additional CPU work. This holds even if the disk is faster than for plain storage, because it reads
+/// and the additional CPU work. This holds even if the disk is faster than for plain storage, because the disk reads
 /// ahead during the work.
 fn beside_the_disk(
     asked: &Asked,

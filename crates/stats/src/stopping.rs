@@ -27,8 +27,8 @@ use crate::paired::{FEWEST_PAIRS, Spread, half_width, pairs_needed};
 /// The required precision of the intervals of one workload, and the largest number of blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StoppingRule {
-    /// Fewest pairs before the workload may stop on precision. 6 is recommended: it is the smallest
-    /// number with a 95 % signed-rank interval, and the simulated coverage applies to it.
+    /// Fewest pairs before the workload may stop on precision. 6 is recommended: it is the smallest number with a 95 %
+    /// signed-rank interval, and the simulated coverage applies to this number.
     pub min_pairs: u32,
     /// Maximum number of pairs.
     pub max_pairs: u32,

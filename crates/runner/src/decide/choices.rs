@@ -13,7 +13,7 @@ use super::sizes::makes_files;
 use crate::RunError;
 use crate::request::Request;
 
-/// Number of systems that a run chooses: with these, plain storage (twice) and AES-256 alone, its budget is used
+/// Number of systems that a run chooses: with these, plain storage (twice) and AES-256 alone, the run's budget is used
 /// up.
 const PLACES: usize = 2;
 

@@ -40,7 +40,7 @@ impl Others {
         let rename_in = by(&users);
         users.extend(user::asker().map(|asker| asker.user));
         let held = Directory::open(directory).and_then(|held| held.owner_and_mode());
-        // If a mount option makes another user the owner, that applies to all directories of the mount.
+        // If a mount option makes another user the owner, this user owns all directories of the mount.
         let is_shared =
             held.is_ok_and(|(owner, mode)| mode & 0o077 != 0 || owner != user::effective());
         Self {

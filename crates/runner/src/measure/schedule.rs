@@ -31,7 +31,7 @@ pub trait Bench {
     /// # Errors
     /// [`Halt`]; the trial is then invalid.
     fn trial(&mut self, workload: usize, arm: usize, offsets: u64) -> Result<Observation, Halt>;
-    /// Whether an arm's trials of a workload can be sliced: switching to the arm needs no new set-up, and its
+    /// Whether an arm's trials of a workload can be sliced: switching to the arm needs no new set-up, and the arm's
     /// after-effects do not affect other arms.
     fn takes_turns(&self, workload: usize, arm: usize) -> bool;
     /// Runs workload `workload` on the arms of `turns`, a slice at a time. Returns the measurement of each arm,

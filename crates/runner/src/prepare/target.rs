@@ -212,8 +212,8 @@ fn work_directory(
     unique: &str,
     journal: &Journal,
 ) -> Result<WorkDirectory, RunError> {
-    // In a mount of this program, the directory disappears with the mount. It gets another name there, so that
-    // cleanup does not wait for the directory to reappear.
+    // In a mount of this program, the directory disappears with the mount. The directory gets another name there, so
+    // that cleanup does not wait for the directory to reappear.
     let name = match target.ground.is_our_own {
         true => "work".to_owned(),
         false => format!("cryptbench-{run_id}.work"),

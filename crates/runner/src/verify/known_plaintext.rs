@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::pattern::Pattern;
 
-/// Lengths of the names and sizes of the files in bytes. Two files differ by one in both: if they
-/// also differ on the storage, the stored files reveal lengths and sizes exactly. Rounding to a
-/// power of two does not separate them, and their names are short enough for all systems (143 bytes
-/// in eCryptfs).
+/// Lengths of the names and sizes of the files in bytes. Two files differ by one in both: if they also differ on the
+/// storage, the stored files reveal lengths and sizes exactly. Rounding to a power of two does not separate them, and
+/// the files' names are short enough for all systems (143 bytes in eCryptfs).
 const FILES: [(usize, u64); 5] =
     [(17, 70_001), (18, 70_002), (40, 20_011), (41, 1_000_003), (90, 300_007)];
 

@@ -150,8 +150,8 @@ pub enum Check {
     },
     /// Every number that the study derived follows from its printed numbers.
     Rederives,
-    /// Some of these numbers were published. Used for conclusions about unpublished numbers: if the numbers are
-    /// added to the file, this check reports it, and the conclusion needs a proper check.
+    /// Some of these numbers were published. Used for conclusions about unpublished numbers: if the numbers are added
+    /// to the file, this check reports the addition, and the conclusion needs a proper check.
     Published(Select),
     /// All of these checks. A disagreement decides; without a disagreement, a check that cannot be evaluated decides.
     All(&'static [Check]),

@@ -88,9 +88,9 @@ fn format(cipher: &str, volume: &Volume<'_>, stack: &mut ResourceStack) -> Resul
     stack.destroy_last()
 }
 
-/// Calls `make` until qemu-img can time its key derivation. It fails if the kernel counts no CPU time for a
-/// short trial (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`), which happens in virtual machines that share
-/// their CPUs. Each attempt has the same chance of success.
+/// Calls `make` until qemu-img can time its key derivation. qemu-img fails if the kernel counts no CPU time for a short
+/// trial (`qcrypto_pbkdf2_count_iters()`, `crypto/pbkdf.c`), which happens in virtual machines that share their CPUs.
+/// Each attempt has the same chance of success.
 fn until_timed(mut make: impl FnMut() -> Result<(), SystemError>) -> Result<(), SystemError> {
     const UNTIMED: &str = "Unable to get accurate CPU usage";
     const TRIES: usize = 20;

@@ -83,7 +83,7 @@ pub(crate) static VERACRYPT: System = System {
         &catalog::VERACRYPT,
         Kind::Mapped(Mapped {
             secret: |_| Ok(line(passphrase().as_bytes())),
-            // The program's loop device does not use direct I/O, and its own process uses the page cache.
+            // The program's loop device does not use direct I/O, and the program's own process uses the page cache.
             cached: true,
             turned_out: |arm, disk| turned_out(arm, &disk.device),
             // Two header groups of 128 KiB each.

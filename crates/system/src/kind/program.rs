@@ -26,7 +26,7 @@ use crate::{
 /// Maximum time for a program to print its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(30);
 
-/// Such a program. Its name is also that of the system.
+/// A program that serves such a file system. Its name is also the system's name.
 pub(crate) struct Program {
     /// The cipher of a choice; `None` if nothing is encrypted.
     pub(crate) cipher: Option<fn(&Choice) -> &'static str>,

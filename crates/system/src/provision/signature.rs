@@ -14,7 +14,7 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(300);
 /// All signatures on the file or device at `path`; a signature at several offsets appears several times. An
 /// empty list means that no known signature was found, not that there is no data: a VeraCrypt volume has none.
 ///
-/// Uses wipefs(8), which lists all signatures, unlike blkid. If it finds none, this program's own detection is
+/// Uses wipefs(8), which lists all signatures, unlike blkid. If wipefs finds none, this program's own detection is
 /// used.
 ///
 /// # Errors

@@ -182,7 +182,7 @@ pub(super) fn remove_above(device: &Path) -> Result<(), SystemError> {
 /// Removes the device with this name; it is not an error if the device does not exist.
 ///
 /// # Errors
-/// [`SystemError::Busy`] if it is still open after dmsetup has tried for 5 s (udev inspects a new device for a
+/// [`SystemError::Busy`] if the device is still open after dmsetup has tried for 5 s (udev inspects a new device for a
 /// moment), otherwise dmsetup's error.
 fn remove(name: &str) -> Result<(), SystemError> {
     if number_of(name).is_none() {

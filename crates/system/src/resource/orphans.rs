@@ -33,7 +33,7 @@ pub(crate) fn await_programs(word: &str) {
 
 /// Waits while mount(8) is about to mount a file system at `path`, which is unique to a run.
 ///
-/// It can still be running although its run was killed. Without this wait, recovery would not find the mount,
+/// The program can still be running although its run was killed. Without this wait, recovery would not find the mount,
 /// which appears a moment later.
 pub(super) fn await_mount(path: &Path) {
     let until = Instant::now() + MOUNT_LIMIT;

@@ -1,5 +1,5 @@
-//! Resources that build on each other. Each is in the journal before it is created, and they are destroyed in
-//! reverse order.
+//! Resources that build on each other. Each is recorded in the journal before it is created. The resources are
+//! destroyed in reverse order.
 
 use std::any::Any;
 use std::sync::Arc;

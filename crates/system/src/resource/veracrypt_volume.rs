@@ -76,7 +76,7 @@ pub(crate) fn create(
         reason: "it does not list the volume that it opened".to_owned(),
     })?;
     let file = file_below(&device);
-    // If the program itself encrypts, this is done by a process with the volume's path in its arguments.
+    // If the program itself encrypts, the encrypting process has the volume's path in its arguments.
     let daemons = match file {
         Some(_) => orphans::processes_with(&container.to_string_lossy()),
         None => Vec::new(),

@@ -39,7 +39,7 @@ pub(crate) use two_sided::{Block, Side, TwoSided};
 /// The marker that identifies SVG, PDF and PNG files written by this program.
 pub const MARK: &str = "cryptbench chart";
 
-/// Width of every chart in CSS pixels; it fits a phone.
+/// Width of every chart in CSS pixels, which fits a phone's screen.
 const WIDTH: f64 = 344.0;
 
 /// Type sizes in CSS pixels.

@@ -61,7 +61,7 @@ pub(crate) fn pdf(drawing: &Drawing, run: &str) -> Vec<u8> {
     out
 }
 
-/// The operators that draw the page. Its vertical axis points upwards.
+/// The operators that draw the page. The page's vertical axis points upwards.
 fn content(framed: &Drawing) -> Vec<u8> {
     let Area { left, top, height, .. } = framed.area;
     let mut out = format!(

@@ -10,8 +10,8 @@ use crate::RunError;
 pub(crate) enum Protection {
     /// Nobody else has access, or nothing is created there that is opened by its path.
     None,
-    /// The run creates a private directory. It continues without one if that cannot be created and only the user
-    /// who ran sudo has access.
+    /// The run creates a private directory, or continues without one if the directory cannot be created and only the
+    /// user who ran sudo has access.
     Private,
 }
 

@@ -9,7 +9,7 @@ use crate::bytes::{array_at, u16_at, u64_at};
 
 /// Size of a protector's header in bytes; its properties follow.
 const HEADER: usize = 28;
-/// Size in bytes of a stretched key's header: its number, flags and salt. Its own properties follow.
+/// Size in bytes of a stretched key's header: its number, flags and salt. The key's own properties follow.
 const STRETCHED_HEADER: usize = 20;
 /// Flag of a stretched key: derived by PBKDF2 instead of BitLocker's own hash chain.
 const PBKDF2: u16 = 0x40;

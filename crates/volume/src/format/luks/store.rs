@@ -43,7 +43,7 @@ pub(super) trait Header {
         Ok(())
     }
 
-    /// Adds a keyslot in the space that [`room`](Self::room) found, or replaces it. It will contain a key that
+    /// Adds a keyslot in the space that [`room`](Self::room) found, or replaces it. The keyslot will contain a key that
     /// matches the segment's digest.
     ///
     /// # Errors

@@ -55,8 +55,8 @@ pub fn backup_headers(
 
 /// Restores the header that the credentials open, under a new salt.
 ///
-/// From a backup file, the function restores the header that opens, normal or hidden. Its copy within the
-/// volume is written and flushed first, then the header itself. From the backup headers within the volume, it
+/// From a backup file, the function restores the header that opens, normal or hidden. The copy of that header within
+/// the volume is written and flushed first, then the header itself. From the backup headers within the volume, it
 /// restores the normal header, or the hidden one if `options.hidden` is set. No other header changes.
 ///
 /// Unless `options.force` is set, a header from a file is restored only to its own volume: its keys must

@@ -91,9 +91,9 @@ pub fn change_credentials(
     reseal(device, &unlocked, &password, derivation, options)
 }
 
-/// Fails if a hidden volume's backup header is not at the end of the host: without the end of the container, it would
-/// be written into the outer volume. The backup header is recognised because the old credentials or, after an
-/// interrupted change, the new ones open it.
+/// Fails if a hidden volume's backup header is not at the end of the host: without the end of the container, the backup
+/// header would be written into the outer volume. The backup header is recognised because the old credentials or, after
+/// an interrupted change, the new ones open it.
 fn check_hidden_backup(
     device: &dyn BlockDevice,
     unlocked: &Unlocked,
