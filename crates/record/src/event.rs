@@ -37,7 +37,7 @@ pub enum Event {
         plan: Box<Plan>,
         /// The target, including values that only the machine could determine.
         target: Box<Target>,
-        /// In logs of earlier versions, all remarks up to this point.
+        /// In logs from earlier versions, all remarks up to this point.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },

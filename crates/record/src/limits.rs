@@ -157,7 +157,7 @@ impl<'de> Visitor<'de> for Value<'_> {
                 let problem = format!("the list {name:?} has more than {most} items");
                 return Err(self.0.refuse(problem));
             }
-            // The items of a list of lists count under the name of the outer list.
+            // The items of nested lists count under the name of the outer list.
             self.0.name.clone_from(&name);
         }
         Ok(())

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Results {
     /// One cell per workload and arm, including plain, in plan order.
     pub cells: Vec<Cell>,
-    /// The answer in a sentence or two, with its scope; records of earlier versions lack it.
+    /// The answer in a sentence or two, with its scope; records from earlier versions lack it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headline: Vec<String>,
     /// The verdict in sentences: the cost, then its reliability.

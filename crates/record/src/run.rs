@@ -41,8 +41,7 @@ pub struct Record {
     pub stops: Vec<WorkloadStop>,
     /// Remarks that a reader must know, as sentences (fallbacks, values that could not be read).
     pub notes: Vec<String>,
-    /// Evidence from the storage after the trials, one entry per examined arm; records of earlier
-    /// versions have none.
+    /// Evidence from the storage after the trials, one entry per examined arm; records from earlier versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     /// Ciphers and key derivation in RAM, if they were measured with the run.
@@ -155,7 +154,7 @@ pub struct LeftOut {
     pub enough_s: Option<f64>,
 }
 
-/// Name of the set that `--builtin-only` selects, which was the default set of earlier versions.
+/// Name of the set that `--builtin-only` selects, which was the default set in earlier versions.
 pub const BUILTIN_ONLY: &str = "builtin-only";
 
 /// The arms of [`BUILTIN_ONLY`].
@@ -382,10 +381,10 @@ pub struct Machine {
     pub idle_baseline: f64,
     /// One-minute load average at the start.
     pub load_average: f64,
-    /// The governors of the CPU clock rate at the start; records of earlier versions lack it.
+    /// The governors of the CPU clock rate at the start; records from earlier versions lack it.
     #[serde(default, skip_serializing_if = "Power::is_unknown")]
     pub power: Power,
-    /// The limits of a container; records of earlier versions lack them.
+    /// The limits of a container; records from earlier versions lack them.
     #[serde(default, skip_serializing_if = "Limits::is_none")]
     pub limits: Limits,
 }
@@ -447,13 +446,13 @@ pub struct Target {
     pub mount_options: String,
     /// The mounted source (a device path or a name).
     pub source: String,
-    /// Properties of the target that a file system on a disk does not have; records of earlier versions lack them.
+    /// Properties of the target that a file system on a disk does not have; records from earlier versions lack them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub place: Vec<PlaceKind>,
     /// The underlying block device, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Device>,
-    /// The kind of device that its disk is; absent in records of earlier versions, and for emulated devices.
+    /// The kind of device that its disk is; absent in records from earlier versions, and for emulated devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_kind: Option<KindOfDevice>,
     /// What its disk reports about self-encryption (OPAL), if anything.

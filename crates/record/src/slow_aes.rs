@@ -14,8 +14,9 @@ pub enum SlowAes {
 }
 
 impl SlowAes {
-    /// Determines this for a run with these arms on a CPU with these features (named as in `/proc/cpuinfo`). If the
-    /// features are unknown, the code that the ciphers of this program's own arms used decides.
+    /// Why AES does not use the CPU's instructions in a run with these arms on a CPU with these features (named as in
+    /// `/proc/cpuinfo`). If the features are unknown, the result depends on the code that the ciphers of this program's
+    /// own arms used.
     pub fn of(features: &[String], arms: &[Arm]) -> Option<Self> {
         let uses_aes = |arm: &&Arm| {
             let cipher = arm.cipher.as_deref();

@@ -1,10 +1,10 @@
 //! The address of the page: a port of the loopback address, and a random token that only the user
 //! learns.
 //!
-//! The token is the first part of the path. The server sets no cookie: browsers send cookies of 127.0.0.1 to every
-//! port, including servers of other users of the machine, and pages of other sites can trigger requests to which
-//! the browser adds its cookies. Browsers do not reveal a path to others (`Referrer-Policy: no-referrer`), and
-//! pages of other sites do not know it.
+//! The token is the first part of the path. The server sets no cookie: browsers send the cookies for 127.0.0.1 to every
+//! port, including the servers of the machine's other users, and pages from other sites can trigger requests to which
+//! the browser adds its cookies. Browsers do not reveal a path to others (`Referrer-Policy: no-referrer`), and pages
+//! from other sites do not know it.
 
 use std::fmt;
 

@@ -117,8 +117,8 @@ impl Runs {
         })
     }
 
-    /// Deletes the files that the run `name` created, and its directory. Returns the names of other files in it; these
-    /// files and the directory remain.
+    /// Deletes the files that the run `name` created, and its directory. Returns the names of any other files in the
+    /// directory; these files and the directory remain.
     pub(crate) fn delete(&self, name: &str) -> Result<Vec<String>, NotChanged> {
         let failed = |e: io::Error| NotChanged::Failed(format!("Cannot delete everything: {e}."));
         let (parent, run) = self.hold(name)?;

@@ -34,8 +34,7 @@ pub struct UnpairedEstimate {
     pub degrees_of_freedom: f64,
     /// Two-sided p-value of "the means are equal" by Welch's test, not corrected for multiplicity.
     pub p_value: f64,
-    /// Hodges-Lehmann estimate of the shift: the median of all differences between a value of the
-    /// arm and one of the baseline.
+    /// Hodges-Lehmann estimate of the shift: the median of all differences between an arm's value and a baseline value.
     pub hodges_lehmann: f64,
     /// Distribution-free interval of the shift, from the rank-sum test. `None` if there are too few
     /// values for the confidence (fewer than 4 and 4 at 95 %).

@@ -48,7 +48,7 @@ pub(crate) struct Machine {
     pub(crate) hurried: Option<(&'static str, Duration)>,
     /// The directory for private mount points, if not the usual directory.
     pub(crate) mount_points: Option<PathBuf>,
-    /// Whether containers are filled before use. Tests of other features skip that to save time.
+    /// Whether containers are filled before use. Tests of other features skip the filling to save time.
     pub(crate) fills: bool,
 }
 

@@ -4,8 +4,8 @@ use std::error::Error;
 
 /// The message of `error` and of each of its causes, separated by colons.
 ///
-/// Our own errors never repeat their causes. Errors of other crates sometimes do (`rusqlite`, `png`), so a
-/// cause is skipped if the sentence already ends with it.
+/// Our own errors never repeat their causes. Errors from other crates sometimes do (`rusqlite`, `png`), so a cause is
+/// skipped if the sentence already ends with it.
 pub fn chain(error: &dyn Error) -> String {
     let mut sentence = error.to_string();
     let mut cause = error.source();

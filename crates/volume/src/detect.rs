@@ -55,7 +55,7 @@ pub enum Kind {
     FileVault,
     /// A file in an eCryptfs lower directory.
     EcryptfsFile,
-    /// An encrypted disk image of macOS.
+    /// An encrypted disk image from macOS.
     AppleEncrypted {
         /// Version 1 (until Mac OS X 10.4) has its header at the end, version 2 at the start.
         version: u8,

@@ -122,7 +122,7 @@ pub(crate) fn makes_names(arms: &Arms, workloads: &[WorkloadSpec]) -> bool {
     }
 }
 
-/// The tiers of a CPU. A stored tier of another architecture does not limit them here.
+/// The tiers of a CPU. A stored tier from another architecture does not limit them here.
 #[derive(Clone, Copy)]
 pub(crate) struct Tiers {
     pub(crate) ciphers: Tier,

@@ -41,8 +41,8 @@ const FEW: usize = 64;
 
 /// Writes all files at or below `path` back to the device.
 ///
-/// Flushes the files individually if there are few, because a flush of the whole file system also waits for the data of
-/// other programs. If there are many, opens only as many as needed to determine this.
+/// Flushes the files individually if there are few, because a flush of the whole file system also waits for other
+/// programs' data. If there are many, opens only as many as needed to determine this.
 pub(crate) fn write_back(path: &Path) -> io::Result<()> {
     match few_files(path) {
         Some(files) => files.iter().try_for_each(files::write_back),

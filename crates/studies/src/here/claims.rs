@@ -234,7 +234,7 @@ fn lost_by(v: &View<'_>, systems: &[&System], stated: f64) -> Vec<Part> {
     v.each(&kept(stated - POINTS, stated + POINTS), Figure::as_loss, of)
 }
 
-/// Whether each of some systems is slower than each of others, over all work of iozone and dd.
+/// Whether every system of one group is slower than every system of another, over all work of iozone and dd.
 fn between(v: &View<'_>, slower: &[&System], faster: &[&System]) -> Vec<Part> {
     if !["iozone", "dd-copy"].contains(&v.record.plan.profile.as_str()) {
         return Vec::new();

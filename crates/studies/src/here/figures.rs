@@ -152,7 +152,7 @@ impl<'a> View<'a> {
                 DeviceKind::MemoryCard | DeviceKind::Soldered | DeviceKind::Virtual => None,
             };
         }
-        // Records of earlier versions contain only the kernel's statement.
+        // Records from earlier versions contain only the kernel's statement.
         let device = target.device.as_ref()?;
         match (device.rotational, &self.record.machine.virtualisation) {
             (true, Some(_)) => None,

@@ -21,7 +21,7 @@ use crate::command::run;
 use crate::disk_server::DiskServer;
 use crate::provision::filesystem;
 
-/// Maximum number of ublk devices of other programs.
+/// Maximum number of ublk devices that belong to other programs.
 const MOST: u32 = 4096;
 
 /// A ublk device.

@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("../html/page.css");
 pub(super) struct Frame<'a> {
     /// Version of the program.
     pub(super) version: &'a str,
-    /// The browser's title of the page.
+    /// The page title that the browser shows.
     pub(super) title: &'a str,
     pub(super) heading: &'a str,
     /// Style rules that only this page uses.

@@ -25,7 +25,7 @@ use crate::{Credentials, VolumeError};
 const FIRST: u64 = 8192;
 /// Number of bytes after the usable part: the metadata copies and the relocated first sectors.
 const BEHIND: u64 = (COPIES as u64 + 1) * METADATA_BYTES;
-/// Number of bytes at the start that are zeroed, so that remnants of old data are not taken for contents of the
+/// Number of bytes at the start that are zeroed, so that remnants of old data are not mistaken for contents of the
 /// volume.
 const WIPED: u64 = 1 << 20;
 /// Minimum size of a volume in bytes.

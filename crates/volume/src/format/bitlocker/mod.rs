@@ -1,4 +1,4 @@
-//! BitLocker volumes: opens those of Windows Vista to 11, and creates volumes that other programs can open.
+//! BitLocker volumes: opens those created by Windows Vista to 11, and creates volumes that other programs can open.
 //!
 //! Sources: libyal/libbde, "BitLocker Drive Encryption (BDE) format"; N. Ferguson, "AES-CBC + Elephant
 //! diffuser", 2006. Details that they omit come from the source of cryptsetup's `lib/bitlk`, dislocker and

@@ -86,8 +86,7 @@ fn wrapped(bytes: &[u8], at: usize, kind: u32) -> Option<[u8; WRAPPED]> {
     array_at(bytes, at + 8).filter(|_| fits)
 }
 
-/// The last byte of a user's type for the recovery password (verified with property lists of macOS 10.10 and
-/// 10.13).
+/// The last byte of a user's type for the recovery password (verified with property lists from macOS 10.10 and 10.13).
 const RECOVERY: u64 = 5;
 
 fn user(plist: &Plist) -> User {

@@ -13,7 +13,7 @@ use crate::format::luks::model::{Digest, Keyslot, Metadata, Priority, Segment, S
 use crate::format::luks::spec::Spec;
 use crate::format::luks::{ALIGNMENT, Version};
 
-/// Maximum number of keyslots of a header, and of any other numbered object (cryptsetup's `LUKS2_KEYSLOTS_MAX`,
+/// Maximum number of keyslots in a header, and of any other numbered object (cryptsetup's `LUKS2_KEYSLOTS_MAX`,
 /// `LUKS2_TOKENS_MAX`).
 pub(super) const MOST_KEYSLOTS: u32 = 32;
 
