@@ -49,8 +49,8 @@ pub fn measure(
             let index = (round + turn) % count;
             let contender = &mut contenders[index];
             let data = &mut data[..lengths[index]];
-            // Not measured: loads its code and tables into the caches, and brings the core's clock rate to that
-            // of its instructions.
+            // Not measured: loads its code and tables into the caches, and brings the core's clock rate to the rate of
+            // its instructions.
             contender.pass(unit, black_box(&mut *data))?;
             let start = cpu_time();
             let mut passes = 0;

@@ -7,7 +7,7 @@ use cryptbench_stats::{estimate, median};
 use crate::comparison::{Comparison, Speeds};
 use crate::kernel;
 
-/// Our speed divided by that of a peer, over the rounds.
+/// Our speed divided by a peer's speed, over the rounds.
 pub struct Ratio {
     /// The median of the ratios in all rounds.
     pub median: f64,

@@ -86,7 +86,7 @@ fn decide(success: bool, said: &str) -> anyhow::Result<Step> {
         bail!("Cargo.lock does not fit the manifests:\n{}", said.trim());
     }
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
-    // git's message is more specific than that of the program that called it.
+    // git's message is more specific than the message of the program that called git.
     let told = lines().find(|line| line.starts_with("fatal: ")).or_else(|| lines().next());
     let told = told.unwrap_or("no output");
     // cargo-deny prefixes its messages with a time and a level.

@@ -114,7 +114,7 @@ impl Commit {
     }
 }
 
-/// Whether it begins with the changed component, as in `cli: ` or `docs, xtask: `.
+/// Whether the subject begins with the changed component, as in `cli: ` or `docs, xtask: `.
 fn has_component(subject: &str) -> bool {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-./, ".contains(c);
     subject.split_once(": ").is_some_and(|(component, what)| {

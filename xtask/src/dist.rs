@@ -157,7 +157,7 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
         cargo.arg("--release");
     }
     let flags = remapped(source)?;
-    // C flags are separated by spaces and cannot contain a path with one.
+    // C flags are separated by spaces and cannot contain a path with a space.
     let c_flags: Vec<String> = flags
         .iter()
         .filter(|(from, _)| !from.contains(' '))
@@ -198,7 +198,7 @@ fn build(options: &Options, source: &Path, target: &Path) -> anyhow::Result<Path
     Ok(built)
 }
 
-/// Paths on this machine and their replacements: those of the sources, of cargo's registry and of the standard
+/// Paths on this machine and their replacements: the paths of the sources, of cargo's registry and of the standard
 /// library.
 fn remapped(source: &Path) -> anyhow::Result<Vec<(String, &'static str)>> {
     let sysroot = said("rustc", &["--print", "sysroot"])?;

@@ -30,7 +30,7 @@ pub fn run() -> anyhow::Result<()> {
     }
 }
 
-/// Builds the book. It must then contain every page of the summary, and no broken links.
+/// Builds the book. The book must then contain every page of the summary, and no broken links.
 fn book(mdbook: &Path) -> anyhow::Result<()> {
     let done =
         Command::new(mdbook).args(["build", PAGES]).output().context("cannot start mdbook")?;

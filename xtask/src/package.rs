@@ -123,7 +123,7 @@ fn checked(package: &Path, arm64: bool) -> anyhow::Result<()> {
     let mut lintian = Command::new("lintian");
     lintian.args(["--fail-on", "error", "--allow-root"]);
     if arm64 {
-        // It is static on purpose, but lintian reports that as an error.
+        // The program is static on purpose, but lintian reports that as an error.
         lintian.args(["--suppress-tags", "statically-linked-binary"]);
     }
     match lintian.arg(&package).status() {
@@ -147,7 +147,7 @@ fn said(program: &str, args: &[&str]) -> anyhow::Result<Option<String>> {
 mod tests {
     use super::*;
 
-    /// The version in the changelog is that of manually installed packages.
+    /// The version in the changelog is the version of manually installed packages.
     #[test]
     fn the_changelog_begins_with_this_version() {
         let root = crate::root();

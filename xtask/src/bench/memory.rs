@@ -71,7 +71,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same in a guest, in which the run's own mount and `volume mount` use ublk devices.
+/// The same measurement in a guest, in which the run's own mount and `volume mount` use ublk devices.
 fn in_guest(options: &Options, binary: &Path) -> anyhow::Result<()> {
     let work = guest::work()?;
     let boot = guest::Boot {
@@ -98,7 +98,7 @@ fn volume(binary: &Path, place: &Path, what: &str) -> Command {
     command
 }
 
-/// Mounts the volume, writes a file in it and reads it.
+/// Mounts the volume, writes a file to the volume and reads the file back.
 fn mount(binary: &Path, place: &Path, interrupted: &Interrupted) -> anyhow::Result<()> {
     let point = place.join("mount");
     fs::create_dir(&point)?;

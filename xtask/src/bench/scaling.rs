@@ -150,7 +150,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The same for the key derivation, which also alternates itself.
+    /// The same comparison for the key derivation, which also alternates itself.
     fn derivation(&self, names: &[String], rows: &mut Vec<Row>) -> anyhow::Result<()> {
         let mut command = Command::new(self.binary);
         command.args(["kdf", "--json", "--seconds", "2s", "--prf", &names.join(",")]);

@@ -1,5 +1,5 @@
-//! `cargo xtask budgets`: checks whether runs keep their budget on rate-limited disks. It measures the time
-//! from start to prompt, the results, how runs end, and how long an interruption takes.
+//! `cargo xtask budgets`: checks whether runs keep their budget on rate-limited disks. Measures the time from start to
+//! prompt, the results, how runs end, and how long an interruption takes.
 
 mod disk;
 

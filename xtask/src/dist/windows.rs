@@ -1,5 +1,5 @@
-//! The files distributed for Windows: a static program, a zip of it with all licences, and a manifest for
-//! winget.
+//! The files distributed for Windows: a static program, a zip file with the program and all licences, and a manifest
+//! for winget.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};

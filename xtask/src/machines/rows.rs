@@ -36,7 +36,7 @@ pub struct Disk {
 
 /// All steps that a user would run.
 const ALL: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume", "all"];
-/// The same without a run of all systems, which takes long.
+/// The same steps without a run of all systems, which takes long.
 const ALL_BUT_LONG: &[&str] = &["doctor", "root", "user", "killed", "existing", "volume"];
 /// The steps that depend on the machine, and the tests for a server's disk.
 const SERVER: &[&str] = &["doctor", "root", "user", "killed", "server"];

@@ -15,14 +15,14 @@ pub struct Step {
     pub ended: Option<Ended>,
     /// Number of lines on its standard output.
     pub lines: usize,
-    /// Its last line on standard error.
+    /// The step's last line on standard error.
     pub last_error: String,
-    /// The systems for which it has a figure.
+    /// The systems for which the step has a figure.
     pub systems: BTreeSet<String>,
     /// Number of decided cells, and number of all cells, of systems and of the cipher alone.
     pub decided: usize,
     pub cells: usize,
-    /// What it left behind.
+    /// What the step left behind.
     pub left: Vec<String>,
     /// Messages of the kernel during the step: warnings and more severe ones.
     pub kernel: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Ended {
     pub code: i32,
     /// Time in seconds until the prompt, by the machine's clock.
     pub seconds: f64,
-    /// The budget of its run, if there is a record of one.
+    /// The budget of the step's run, if there is a record of the run.
     pub budget_s: Option<f64>,
 }
 
@@ -104,7 +104,7 @@ impl Step {
         }
     }
 
-    /// Whether it answers a question about systems.
+    /// Whether the step answers a question about systems.
     fn measures(&self) -> bool {
         ["root", "user", "all", "existing", "server"].contains(&&*self.name)
     }
@@ -129,7 +129,7 @@ impl Step {
         faults
     }
 
-    /// Its row of the table, after the machine's name.
+    /// The step's row of the table, after the machine's name.
     pub fn line(&self) -> String {
         let systems = self.systems.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let decided = match self.measures() {

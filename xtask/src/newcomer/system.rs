@@ -108,7 +108,7 @@ const HABITS: &str = "set -e; sudo() { \"$@\"; }; export DEBIAN_FRONTEND=noninte
 /// A directory with a system in it.
 pub struct System {
     pub directory: PathBuf,
-    /// Whether it uses this machine's compiler and downloaded crates.
+    /// Whether the system uses this machine's compiler and downloaded crates.
     pub shares: bool,
 }
 

@@ -13,7 +13,7 @@ pub struct Binary {
     /// Crate and target, such as `cli integration`; `cli unit` for unit tests.
     pub name: String,
     pub program: PathBuf,
-    /// Its working directory: the directory of its package.
+    /// The program's working directory: the directory of its package.
     pub directory: PathBuf,
 }
 

@@ -6,7 +6,7 @@ pub struct Row {
     pub name: &'static str,
     /// The property that is proved.
     pub what: &'static str,
-    /// Its share of the time, relative to the others.
+    /// The row's share of the time, relative to the others.
     pub share: u32,
     pub least: Least,
     /// Tests that run once.

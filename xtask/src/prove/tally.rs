@@ -46,7 +46,7 @@ pub struct Counted {
     /// Tests that run once and have run.
     pub done: BTreeSet<String>,
     pub seconds: f64,
-    /// The commit of the counts, if that is an earlier one.
+    /// The commit of the counts, if that is an earlier commit.
     #[serde(default)]
     pub earlier: Option<String>,
 }

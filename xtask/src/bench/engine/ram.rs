@@ -1,4 +1,4 @@
-//! Storage with almost no cost: a file in RAM, and a loop device over one.
+//! Storage with almost no cost: a file in RAM, and a loop device over such a file.
 
 use std::path::PathBuf;
 use std::process::Command;

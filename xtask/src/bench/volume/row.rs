@@ -18,7 +18,7 @@ pub struct Place {
     pub directory: PathBuf,
     /// Our server.
     pub serve: PathBuf,
-    /// The same program of another build.
+    /// Another build of the same program.
     pub against: Option<PathBuf>,
     /// How it receives requests.
     pub transport: String,
@@ -146,7 +146,7 @@ impl Row {
         &self.path
     }
 
-    /// The same through a loop device with direct I/O.
+    /// This row through a loop device with direct I/O.
     pub fn on_loop(self, sector: u32) -> anyhow::Result<Self> {
         let mut losetup = Command::new("losetup");
         losetup.args(["--find", "--show", "--direct-io=on"]);
@@ -271,7 +271,7 @@ fn qemu_luks(place: &Place) -> anyhow::Result<PathBuf> {
         let mut create = Command::new("qemu-img");
         create.args(["create", "-q", "-f", "luks", "--object", &secret, "-o", options]);
         said(create.arg(&path).arg(format!("{}M", place.mib)))?;
-        // Any data decrypts to something; it only has to be allocated.
+        // Any data decrypts to something; the file only has to be allocated.
         let header = 4 << 20;
         let mut file = fs::File::options().write(true).open(&path)?;
         let mut random = fs::File::open(place.file("plain")?)?;

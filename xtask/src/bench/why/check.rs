@@ -24,8 +24,8 @@ const NEEDS: &[Need] = &[
     Need { file: "/usr/bin/gocryptfs", package: "gocryptfs", reason: "one of both systems" },
 ];
 
-/// Size of the file that fio uses in MiB. It is larger than what is read or written during an observation, so
-/// that it is not in memory.
+/// Size in MiB of the file that fio uses. The file is larger than what is read or written during an observation, so
+/// that it is not read from memory.
 const MIB: u64 = 6 << 10;
 
 /// Size of the file that the run uses in MiB.

@@ -73,7 +73,7 @@ type Settings = [u64; 4];
 #[unsafe(link_section = ".init_array")]
 static BEFORE: extern "C" fn() = hurry_cryfs;
 
-/// Replaces CryFS's settings in memory with those of its tests. Other programs do not have these settings.
+/// Replaces CryFS's settings in memory with the settings of its tests. Other programs do not have these settings.
 extern "C" fn hurry_cryfs() {
     // SAFETY: these are the program's own constants, which no code has read yet; their pages also belong to the
     // program.
