@@ -21,7 +21,7 @@ pub(crate) const MOST_NAMED: usize = 2;
 /// The statement about one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
-    /// Covered by the percentages of its size.
+    /// Covered by the percentages for its size.
     Percent,
     NoLoss,
     Undecided,

@@ -57,7 +57,7 @@ pub struct Columns {
 pub struct Beside {
     /// Its heading, in lines.
     pub heading: String,
-    /// One entry for each row; an empty text if the row has no figure.
+    /// One entry for each row; empty text if the row has no figure.
     pub fields: Vec<String>,
 }
 
@@ -67,9 +67,9 @@ pub struct Column {
     pub name: String,
     /// The cipher, if it is the engine in this process.
     pub cipher: Option<String>,
-    /// Whether it is the engine in this process, which cannot be installed.
+    /// Whether the choice is the engine in this process, which cannot be installed.
     pub is_engine: bool,
-    /// Whether no system was faster than it.
+    /// Whether no system was faster than this choice.
     pub is_floor: bool,
 }
 
@@ -139,7 +139,7 @@ impl Mark {
         }
     }
 
-    /// The meaning of the mark; empty if the figure itself shows it.
+    /// The meaning of the mark; empty if the figure itself shows the meaning.
     pub fn words(self, margin: f64) -> String {
         match self {
             Self::Slower => "slower".to_owned(),
@@ -160,7 +160,7 @@ pub struct Ladder<'a> {
     pub kinds: Vec<String>,
     /// The choices, the fastest first.
     pub rungs: Vec<Rung<'a>>,
-    /// The engine in this process; it is not ranked.
+    /// The engine in this process, which is not ranked.
     pub floor: Option<Rung<'a>>,
     /// Whether no system was faster than the engine.
     pub is_floor: bool,
@@ -195,7 +195,7 @@ pub struct Rung<'a> {
 /// Why a choice has no rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unranked {
-    /// It was served from a cache.
+    /// The choice was served from a cache.
     Cached,
     /// A check of its data failed.
     Failed,

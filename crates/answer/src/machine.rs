@@ -100,7 +100,7 @@ pub(crate) fn slow_aes(view: &View<'_, '_>) -> Option<SlowAes> {
 
 /// The remedy if the machine saves power instead of running at full speed.
 fn saves_power(power: &Power) -> Option<String> {
-    // With these drivers the CPU chooses its frequency; a governor of this name is only a hint.
+    // With these drivers the CPU chooses its frequency; a governor with this name is only a hint.
     let chooses = ["intel_pstate", "amd-pstate-epp"];
     let is = |value: &Option<String>, wanted: &str| value.as_deref() == Some(wanted);
     let left_to_it = chooses.iter().any(|driver| is(&power.driver, driver));

@@ -86,7 +86,7 @@ impl Names {
     }
 }
 
-/// Names for the workloads and arms of several plans, each identifier once, that distinguish all of them.
+/// Names that distinguish all workloads and arms of several plans, with each identifier only once.
 #[derive(Debug, Default)]
 pub struct Gathered {
     all: Plan,
@@ -261,7 +261,7 @@ pub fn relabelled(record: &Record) -> (Record, Names) {
     for note in &mut shown.notes {
         *note = names.reworded(note);
     }
-    // Volumes that are opened keep the names that their user gave them.
+    // Volumes that are opened keep the names that the user gave them.
     if shown.plan.form() != Presentation::Unlock {
         for arm in &mut shown.plan.arms {
             arm.label = names.arm(arm).to_owned();

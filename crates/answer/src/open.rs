@@ -44,7 +44,7 @@ pub(crate) fn open(view: &View<'_, '_>) -> Vec<Open> {
 }
 
 /// The results that an hour would decide, with the command, and the disturbances of this run. They are separate
-/// entries, so that one entry can be shown if there is no room for both.
+/// entries, so that one entry can be shown if there is no room for both entries.
 fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
     let disturbed = disturbed(view);
     let (text, also) = match undecided.within.is_empty() {
@@ -92,7 +92,7 @@ fn no_system(view: &View<'_, '_>) -> Option<Open> {
     if !view.cast.choices.is_empty() || record.target.paired.is_some() {
         return None;
     }
-    // The first system needs the least time, or is a preferred one.
+    // The first system needs the least time, or is a preferred system.
     let Some(enough_s) = record.plan.left_out.iter().find_map(|out| out.enough_s) else {
         return Some(Open {
             text: "No system was measured. To see what can run here:".to_owned(),

@@ -36,7 +36,7 @@ impl<'r> Labelled<'r> {
     }
 }
 
-/// A record, its cells, and the statements about them; every output format shows these.
+/// A record, its cells, and the statements about them; every output format shows this content.
 pub struct Report<'r> {
     /// The record as stored, for programs.
     pub stored: &'r Record,

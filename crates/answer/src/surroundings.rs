@@ -131,8 +131,8 @@ fn power(power: &Power) -> String {
     words
 }
 
-/// The cipher implementations that actually ran, without duplicates, in the order of the arms; kernel drivers with the
-/// system that uses them.
+/// The cipher implementations that actually ran, without duplicates, in the order of the arms; kernel drivers are
+/// listed with the system that uses them.
 fn ciphers(record: &Record) -> String {
     let mut tiers: Vec<String> = Vec::new();
     for arm in &record.plan.arms {

@@ -109,7 +109,7 @@ fn opens_in(arm: &Arm) -> Option<&'static str> {
     })
 }
 
-/// A single system, and what to expect of it. `None` if a figure that might show a loss is missing or undecided.
+/// A single system, and what to expect of it. `None` if a figure that could show a loss is missing or undecided.
 fn alone(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     let name = view.names.arm(arm);
     let slower: Vec<(&Workload, Mean)> = view

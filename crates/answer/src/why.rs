@@ -12,7 +12,7 @@ use crate::quantity::{binary_bytes, latency, percent, requests};
 /// Maximum number of systems whose bottlenecks are in the answer.
 const MOST: usize = 3;
 
-/// The bottleneck of each system in the answer, for its largest loss, one line each.
+/// The bottleneck of each system in the answer: one line per system, for its largest loss.
 pub(crate) fn lines(view: &View<'_, '_>, bindings: &[Bound<'_>]) -> Vec<String> {
     let of = |arm: &Arm| {
         let own = bindings.iter().filter(|(_, a, _)| a.id == arm.id);

@@ -44,7 +44,7 @@ pub enum Sign {
     LikelyCosts,
     /// Likely faster, not proven.
     LikelyGains,
-    /// The same within the margin.
+    /// The same speed, within the margin.
     Equivalent,
     /// No loss found.
     WithinNoise,

@@ -1,6 +1,6 @@
 //! Results in addition to the answer: where the time goes, which cipher is fast, the uses that each system suits, and
-//! known risks. Each sentence has the figure and the interval that support it, and is omitted if the data does not
-//! support it.
+//! known risks. Each sentence contains its supporting figure and interval, and is omitted if the data does not support
+//! it.
 
 mod bottleneck;
 mod cipher;

@@ -17,7 +17,7 @@ const MOST_NAMED: usize = 4;
 const MOST_PIMS: usize = 4;
 
 /// For the first way of opening, with the right passphrase: the volumes that open within the limit, then the largest
-/// PIM within it.
+/// PIM within the limit.
 pub fn openings(lookup: &Lookup<'_>) -> Vec<String> {
     let parts = ["derivation".to_owned(), "rest".to_owned()];
     let way = lookup.workloads().iter().find(|w| w.operation == Operation::Unlock);

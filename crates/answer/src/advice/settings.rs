@@ -31,7 +31,7 @@ pub fn changes(lookup: &Lookup<'_>, names: &Names, arms: &[&Arm]) -> Vec<String>
     for slower in arms {
         for faster in arms.iter().filter(|arm| arm.id != slower.id) {
             let Some(change) = difference(slower, faster) else { continue };
-            // The location is not a setting to change: `container` has a sentence for it.
+            // The location is not a setting to change: `container` has a sentence about the location.
             if !PLACES.contains(&change.setting.as_str()) {
                 gains.extend(gain(lookup, names, &change));
             }

@@ -58,7 +58,7 @@ fn words(lookup: &Lookup<'_>, arms: &[&Arm], (name, belongs, otherwise): &Use) -
             .iter()
             .map(|w| Some((lookup.cell(w, arm).filter(|c| !c.cached)?.kept?, *w)))
             .collect();
-        // An arm that was not measured in all workloads of a use gets no statement about it.
+        // An arm that was not measured in all workloads of a use gets no statement about that use.
         let Some(kept) = kept else { continue };
         let Some(worst) = kept.iter().min_by(|a, b| a.0.low.total_cmp(&b.0.low)) else { continue };
         let slowest = kept.iter().min_by(|a, b| a.0.high.total_cmp(&b.0.high)).unwrap_or(worst);

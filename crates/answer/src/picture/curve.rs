@@ -26,7 +26,7 @@ const DOTS_WITHIN: f64 = 0.99;
 
 /// The chart of one sampled workload.
 pub struct Curve<'a> {
-    /// The workload that read the surface.
+    /// The workload that reads the surface.
     pub workload: &'a Workload,
     /// The random workload whose access times are the dots.
     pub access: Option<&'a Workload>,
@@ -98,7 +98,7 @@ pub fn curve<'a>(lookup: &Lookup<'a>) -> Option<Curve<'a>> {
     })
 }
 
-/// Whether a workload covers the surface: at sampled offsets, or completely with samples on the way.
+/// Whether a workload covers the surface, either at sampled offsets or completely while it takes samples.
 fn is_surface(lookup: &Lookup<'_>, workload: &Workload) -> bool {
     workload.pattern == Pattern::Sampled
         || workload.pattern == Pattern::Sequential

@@ -14,7 +14,7 @@ const MOST_ARMS: usize = 2;
 
 /// The maps of all arms that are compared.
 pub struct Heatmap<'a> {
-    /// All arms except plain, with which the maps compare them.
+    /// All arms except plain; the maps compare these arms with plain.
     pub arms: Vec<ArmMaps<'a>>,
     /// Arms for which there was no room.
     pub left_out: usize,
@@ -45,7 +45,7 @@ pub struct Map {
 pub struct Difference {
     /// Difference from plain speed, as a percentage of plain speed; negative values are slower.
     pub percent: f64,
-    /// The verdict's mark, if it has one.
+    /// The verdict's mark, if the verdict has one.
     pub mark: Option<Sign>,
 }
 

@@ -7,7 +7,7 @@ use super::{MOST_ARMS_SPOKEN, Sentence, View, of_workloads};
 use crate::quantity::{cpu, fraction, kept_percent, percent, thousands};
 use crate::wording::{list, verdict_words};
 
-/// One sentence per encrypted arm; if there are many, only for the best and the worst.
+/// One sentence per encrypted arm; if there are many arms, only for the best and the worst.
 pub(super) fn costs(view: &View<'_>) -> Vec<Sentence> {
     let arms = view.encrypted();
     if arms.len() <= MOST_ARMS_SPOKEN {
@@ -109,7 +109,7 @@ fn single(view: &View<'_>, arm: &Arm, cell: &Cell) -> String {
     )
 }
 
-/// `alike` and `open`: workloads without a difference from plain, and inconclusive ones.
+/// `alike` and `open`: workloads without a difference from plain, and inconclusive workloads.
 fn slowed(
     view: &View<'_>,
     arm: &Arm,

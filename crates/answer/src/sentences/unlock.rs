@@ -55,7 +55,7 @@ fn times<'a>(lookup: &Lookup<'a>, workload: &Workload) -> Times<'a> {
         .collect()
 }
 
-/// The profile's first way of opening: its duration, and whether key derivation takes most of it.
+/// The profile's first way of opening: its duration, and whether key derivation takes most of this time.
 fn first_way(workload: &Workload, times: &Times<'_>) -> Vec<String> {
     let time = |o: &Opening| {
         let [median, low, high] = [o.median, o.low, o.high].map(seconds);
