@@ -78,7 +78,7 @@ impl BlockDevice for FileDevice {
         if self.rest == 0 {
             return Vec::new();
         }
-        // Direct I/O reads whole sectors; a read at the end of the file is truncated there.
+        // Direct I/O reads only whole sectors; a read at the end of the file is truncated there.
         let mut last = AlignedBuf::zeroed(self.sector);
         match system::read_once_at(&self.file, &mut last, self.size) {
             Ok(got) if got >= self.rest => last[..self.rest].to_vec(),

@@ -100,7 +100,7 @@ pub(crate) fn huge_pages(_whole: usize) -> Option<NonNull<u8>> {
 /// `pages` allocated these `len` bytes, they have not been freed, and nothing uses them any more.
 pub(crate) unsafe fn give_back(start: NonNull<u8>, len: usize) {
     let Some(layout) = layout(len) else { return };
-    // SAFETY: the caller guarantees this; the layout is the same.
+    // SAFETY: the caller guarantees this; the layout is that of the allocation.
     unsafe { dealloc(start.as_ptr(), layout) };
 }
 

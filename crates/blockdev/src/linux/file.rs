@@ -31,7 +31,7 @@ pub(crate) fn set_mode(file: &File, mode: IoMode) -> io::Result<()> {
     rustix::fs::fcntl_setfl(file, flags)?;
     if mode == IoMode::Direct {
         // A direct write must first remove its range from the page cache, and io_uring passes each such write to a
-        // worker thread (kiocb_invalidate_pages in the kernel's mm/filemap.c). An empty cache avoids this.
+        // worker thread (kiocb_invalidate_pages in the kernel's mm/filemap.c). If the cache is empty, this is avoided.
         let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     }
     Ok(())

@@ -30,7 +30,7 @@ pub(crate) fn huge_pages(whole: usize) -> Option<NonNull<u8>> {
     let before = start.align_offset(AlignedBuf::HUGE_PAGE);
     let ptr = start.wrapping_add(before.min(reserved));
     // SAFETY: these are the two ends of the new mapping, outside the `whole` bytes from `ptr`, and nothing refers to
-    // them. If this fails, the address space stays reserved but uses no memory.
+    // them. If unmapping fails, the address space stays reserved but uses no memory.
     unsafe {
         if before > 0 {
             let _ = munmap(start.cast(), before);
