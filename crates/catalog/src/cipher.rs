@@ -54,10 +54,10 @@ pub static AES_128_CBC: Cipher =
 /// BitLocker's before XTS.
 pub static AES_256_CBC: Cipher =
     disk("aes-256-cbc", "AES-256-CBC", "aes-cbc-eboiv", 256, "cbc(aes)");
-/// BitLocker's first cipher; its diffuser uses a separate key.
+/// BitLocker's first cipher; the diffuser uses a separate key.
 pub static AES_128_CBC_ELEPHANT: Cipher =
     disk("aes-128-cbc-elephant", "AES-128-CBC-Elephant", "aes-cbc-elephant", 256, "cbc(aes)");
-/// BitLocker's first 256-bit cipher; its diffuser uses a separate key.
+/// BitLocker's first 256-bit cipher; the diffuser uses a separate key.
 pub static AES_256_CBC_ELEPHANT: Cipher =
     disk("aes-256-cbc-elephant", "AES-256-CBC-Elephant", "aes-cbc-elephant", 512, "cbc(aes)");
 

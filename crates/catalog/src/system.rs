@@ -3,13 +3,13 @@
 use crate::Package;
 use crate::systems::SYSTEMS;
 
-/// An encryption system, or something that a run measures together with one.
+/// An encryption system, or something that a run measures together with such a system.
 pub struct System {
     /// Name on the command line and in records.
     pub name: &'static str,
     /// A description in one line.
     pub about: &'static str,
-    /// The names of its arms for users.
+    /// Users' names for the system's arms.
     pub named: Named,
     /// The result for a user.
     pub family: Family,
@@ -19,11 +19,11 @@ pub struct System {
     pub needs: &'static [(Facility, &'static str)],
     /// Packages that no other system needs.
     pub packages: &'static [Package],
-    /// The file system type of its mounts in the kernel's list.
+    /// The file system type of the system's mounts in the kernel's list.
     pub mounted_as: Option<&'static str>,
     /// Names of files that identify the system, in or below a volume's directory.
     pub files: &'static [&'static str],
-    /// The prefix of its device mapper devices, if they have no UUID.
+    /// The name prefix of the system's device mapper devices, if these have no UUID.
     pub devices: Option<&'static str>,
     /// Why the system should be avoided, however fast it is.
     pub weakness: Option<Weakness>,
@@ -71,7 +71,7 @@ pub enum Encrypts {
     Program,
     /// The drive.
     Drive,
-    /// A location prepared by its user.
+    /// A location prepared by the user.
     Prepared,
 }
 
@@ -80,7 +80,7 @@ pub enum Encrypts {
 pub enum Facility {
     /// FUSE: file systems served from user space.
     Fuse,
-    /// Loop devices: files as disks, and mounting them.
+    /// Loop devices: attaching files as disks, and mounting these.
     LoopDevices,
     /// The kernel's device mapper, on which dm-crypt is built.
     DeviceMapper,

@@ -218,14 +218,14 @@ pub static SERIAL: System = System {
     )
 };
 
-/// The same behind a mount.
+/// The same serial driver, behind a mount.
 pub static SERIAL_MOUNTED: System = System {
     needs: &[(Facility::Fuse, "serial-mounted")],
     family: Family::Place,
     ..volume("serial-mounted", "the same behind FUSE: needs no root", Encrypts::Nothing)
 };
 
-/// A driver that cuts requests.
+/// A driver that splits requests into pieces.
 pub static PIECES: System = System {
     family: Family::Place,
     ..volume(
@@ -235,7 +235,7 @@ pub static PIECES: System = System {
     )
 };
 
-/// The same behind a mount.
+/// The same splitting driver, behind a mount.
 pub static PIECES_MOUNTED: System = System {
     needs: &[(Facility::Fuse, "pieces-mounted")],
     family: Family::Place,
@@ -386,7 +386,7 @@ pub static OPAL: System = volume(
     Encrypts::Drive,
 );
 
-/// A location that its user has encrypted by any means.
+/// A location that the user has encrypted by any means.
 pub static PAIRED: System = System {
     family: Family::Place,
     ..volume(
