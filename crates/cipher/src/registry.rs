@@ -103,7 +103,7 @@ static CIPHERS: &[CipherInfo] = &[
 ];
 
 /// Ciphers of programs that were measured in published studies, such as TrueCrypt 4 and BestCrypt. This program does
-/// not create volumes with them.
+/// not create volumes with these ciphers.
 static HISTORY: &[CipherInfo] = &[
     CipherInfo::history("aes-192-xts", "AES-192-XTS (history)", 48, ("aes", "xts-plain64")),
     CipherInfo::history(

@@ -146,7 +146,7 @@ pub(crate) fn blocks(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     Box::new(Anubis::new(key))
 }
 
-/// The same in XTS.
+/// Keys the cipher in XTS mode.
 pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], _: Tier) -> Box<dyn UnitKernel> {
     let [data, tweak] = [data_key, tweak_key].map(Anubis::new);
     Box::new(Xts::new(data, tweak))

@@ -57,7 +57,7 @@ impl Khazad {
             *halves = [halves[1], *key];
         }
         // The cipher is its own inverse, except that the keys are used in reverse order, after the linear layer has
-        // been applied to them.
+        // been applied to the keys.
         let mut decrypting = encrypting.clone();
         decrypting.reverse();
         for key in &mut decrypting[1..ROUNDS] {

@@ -50,8 +50,8 @@ macro_rules! kernels {
                 Box::new($portable::new(key))
             }
 
-            /// The portable kernel, then all others that this CPU supports, including kernels that are normally not
-            /// chosen because there is a better one.
+            /// The portable kernel, then all other kernels that this CPU supports, including kernels that are normally
+            /// not chosen because there is a better kernel.
             #[cfg(test)]
             fn all_blocks(
                 key: &[u8],
@@ -63,8 +63,8 @@ macro_rules! kernels {
             }
         )?
 
-        /// The portable kernel in XTS mode, then all others that this CPU supports, including kernels that are normally
-        /// not chosen because there is a better one.
+        /// The portable kernel in XTS mode, then all other kernels that this CPU supports, including kernels that are
+        /// normally not chosen because there is a better kernel.
         #[cfg(test)]
         fn all_xts(data_key: &[u8], tweak_key: &[u8]) -> Vec<Box<dyn crate::kernel::UnitKernel>> {
             let best = crate::cpu::Tier::available().pop().unwrap();

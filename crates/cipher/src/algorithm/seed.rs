@@ -140,7 +140,7 @@ pub(crate) fn blocks(key: &[u8], _: Tier) -> Box<dyn BlockKernel<BLOCK>> {
     Box::new(Seed::new(key))
 }
 
-/// The same in XTS.
+/// Keys the cipher in XTS mode.
 pub(crate) fn xts(data_key: &[u8], tweak_key: &[u8], _: Tier) -> Box<dyn UnitKernel> {
     let [data, tweak] = [data_key, tweak_key].map(Seed::new);
     Box::new(Xts::new(data, tweak))

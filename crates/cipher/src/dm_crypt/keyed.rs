@@ -32,7 +32,7 @@ pub(super) enum Side {
     Cryptsetup,
 }
 
-/// The keys of one of several ciphers.
+/// The keys for one of several ciphers.
 pub(super) struct Part<'a> {
     pub key: &'a [u8],
     /// The first of several keys, which is the only one that `eboiv` uses.
@@ -66,7 +66,7 @@ impl Spec {
         })
     }
 
-    /// The keys, and the seed of `lmk` if there is one: the kernel infers from the key's length whether there is one.
+    /// The keys, and the seed of `lmk`, if any: the kernel infers from the key's length whether there is a seed.
     fn divided<'a>(&self, key: &'a [u8]) -> (Vec<&'a [u8]>, Option<&'a [u8]>) {
         let seeded = self.is_lmk() && !key.len().is_multiple_of(self.keys);
         let bytes = key.len() / (self.keys + usize::from(seeded));

@@ -1,6 +1,7 @@
 //! The names of modes with their IV generators, with `HASH` as a placeholder for each hash.
 
-/// A table in which the feedback modes, which are supported for both block lengths, are inserted between the others.
+/// A table in which the feedback modes, which are supported for both block lengths, are inserted between the other
+/// modes.
 macro_rules! with_feedback {
     ($($before:literal),+; $($after:literal),+ $(,)?) => {
         &[

@@ -1,6 +1,6 @@
-//! CTR, CFB, OFB and PCBC for any block kernel, as in Linux's crypto API. They are unsuitable for disks: because IVs
-//! repeat, they reveal what two versions of a sector have in common. They are implemented only to open volumes that use
-//! them.
+//! CTR, CFB, OFB and PCBC for any block kernel, as in Linux's crypto API. These modes are unsuitable for disks: because
+//! IVs repeat, they reveal what two versions of a sector have in common. They are implemented only to open volumes that
+//! use them.
 
 use super::cbc::add;
 use super::iv::Ivs;

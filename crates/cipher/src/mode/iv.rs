@@ -31,7 +31,8 @@ pub(crate) enum Ivs<const N: usize> {
     /// Elephant diffuser", 2006, 4.1). If numbers count units, this is the unit's offset in bytes; dm-crypt
     /// multiplies by the same length if they count 512-byte sectors.
     Eboiv(Box<dyn BlockKernel<N>>),
-    /// The same for XTS or LRW: dm-crypt encrypts zeros in the mode itself, with this number (crypt_iv_eboiv_gen).
+    /// Like `Eboiv`, for XTS or LRW: dm-crypt encrypts zeros in the mode itself, with the offset as the number
+    /// (crypt_iv_eboiv_gen).
     EboivOf(Box<dyn UnitKernel>),
     /// A secret seed of which each eight bytes are XORed with the number (TrueCrypt up to 4.0).
     Seeded(Zeroizing<[u8; N]>),

@@ -32,7 +32,7 @@ impl<C: BlockKernel<BLOCK>> Xts<C> {
     }
 
     /// Applies `cipher` to the buffer, and XORs the masks before and after. Batches continue across unit borders, so
-    /// short units are as efficient as long ones.
+    /// short units are as efficient as long units.
     fn mask_around(&self, run: Run, mut buffer: Buffer<'_>, cipher: impl Fn(&mut [Block])) {
         // A whole number of the cipher's preferred batches.
         let parallel = self.data.parallel();
@@ -98,8 +98,8 @@ pub(crate) struct Sequence<E> {
 }
 
 impl<E: Fn(&mut Tweaks, usize)> Sequence<E> {
-    /// The masks of `units` units. `encipher` encrypts the requested number of tweaks, starting with the first, and
-    /// may change the others.
+    /// The masks of `units` units. `encipher` encrypts the requested number of tweaks, starting with the first, and may
+    /// change the other tweaks.
     pub(crate) fn new(encipher: E, run: Run, units: usize) -> Self {
         Self {
             encipher,

@@ -110,7 +110,7 @@ pub(crate) trait Vector: Words + Send + Sync + 'static {
 /// Aligns the stack frame of the calling function to a cache line.
 ///
 /// The compiler aligns frames to only 16 bytes, even if it spills vectors to them. Half of the accesses to these
-/// vectors would then cross a cache line, which can halve the speed of a kernel.
+/// vectors would then cross a cache line, which can halve a kernel's speed.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(crate) fn align_frame() {

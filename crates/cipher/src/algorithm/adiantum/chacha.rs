@@ -43,7 +43,7 @@ pub(super) trait Stream: Words {
     /// Blocks side by side: 1 to 8.
     const BLOCKS: usize = size_of::<Self>() / size_of::<u32>();
 
-    /// The same word in each lane.
+    /// A vector with the given word in each lane.
     unsafe fn word(word: u32) -> Self;
     /// XORs the keystream of the blocks, whose words are `words`, with [`Self::BLOCKS`] 64-byte blocks at `from`, and
     /// writes the result to `to`.

@@ -13,7 +13,7 @@ pub(super) const LANES: usize = if cfg!(all(target_arch = "x86_64", not(miri))) 
 pub(super) struct Plane(words::Words);
 
 impl Plane {
-    /// The same word in each lane.
+    /// A plane with the given word in each lane.
     #[inline(always)]
     pub(super) fn splat(word: u64) -> Self {
         Self(words::from_lanes([word; LANES]))

@@ -17,7 +17,7 @@ use super::schedule::{MAX_ROUNDS, SEGMENT, Schedule};
 pub(super) struct Constants {
     /// The constant that the S-boxes s1 to s3 add to their input; s4 adds it after the rotation of its input.
     pub(super) input: u8,
-    /// The constant that s1 adds to its result; the other S-boxes rotate it.
+    /// The constant that s1 adds to its result; the other S-boxes rotate this constant.
     pub(super) output: u8,
 }
 
@@ -61,7 +61,7 @@ impl Offsets {
             let at_layer = (round + 1) % SEGMENT == 0 && round + 1 < count;
             let next = match round + 1 {
                 end if end == count => schedule.kw[3],
-                // Chosen so that FL turns it into the offset that is needed next.
+                // The offset is chosen so that FL turns it into the offset that is needed next.
                 next if at_layer => fl_inverse(needed(next), schedule.ke[2 * layer - 2]),
                 next => needed(next),
             };

@@ -182,7 +182,7 @@ unsafe fn all_masks(start: V256, last: V256, masks: *mut u8) -> V256 {
 
 /// The masks from which the next doublings start: one vector for the first quarter of the piece and one for the second,
 /// with the masks of the third and the fourth quarter in the other lanes. With a single sequence, each doubling would
-/// wait for the previous one.
+/// wait for the previous doubling.
 type Chains = [V256; 2];
 
 /// The sequences of a piece that starts with the mask `start`.

@@ -92,8 +92,8 @@ impl Kernel for Vbmi {
     }
 }
 
-/// Computes the sixteen elements after `s`; each element replaces the one sixteen positions before it. Each direction
-/// has its own copy, because the compiler always inlines a function with a single caller.
+/// Computes the sixteen elements after `s`; each element replaces the element sixteen positions before it. Each
+/// direction has its own copy, because the compiler always inlines a function with a single caller.
 #[inline]
 #[target_feature(enable = "avx512f,gfni")]
 fn recurrence<const ENCRYPT: bool>(steps: &[u32; BLOCK], mut s: State) -> State {

@@ -64,7 +64,7 @@ macro_rules! rows {
 
 /// Looks up each byte of two planes.
 ///
-/// Uses assembly, because there are hardly enough registers: compilers would load all rows in advance and spill them.
+/// Uses assembly, because registers are scarce: compilers would load all rows in advance and spill them.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn look_up(table: &Rows, [mut x, mut y]: [__m256i; 2]) -> [__m256i; 2] {
