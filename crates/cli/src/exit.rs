@@ -44,7 +44,7 @@ pub const PLAINTEXT: u8 = 8;
 pub const REGRESSION: u8 = 9;
 /// A run finished without comparing any arm with plain storage; the record is kept and reports it.
 pub const UNMEASURED: u8 = 10;
-/// `history check --quiet` cannot judge the record, because there are too few earlier ones.
+/// `history check --quiet` cannot judge the record, because there are too few earlier records.
 pub const NOT_JUDGED: u8 = 11;
 /// A signal stopped the run: 128 plus the signal number. The results so far are in the record, which is marked
 /// partial.
@@ -143,7 +143,7 @@ pub fn explain(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(code(error))
 }
 
-/// Whether an error message may quote lines of a profile or a plan.
+/// Whether an error message may quote lines from a profile or a plan.
 fn quotes_lines(error: &(dyn std::error::Error + 'static)) -> bool {
     let syntax = |error: &ProfileError| matches!(error, ProfileError::Syntax { .. });
     matches!(error.downcast_ref(), Some(RunError::Profile(error)) if syntax(error))

@@ -34,7 +34,7 @@ const GUESSES: &[(&[&str], &str)] = &[
     (&["version"], "cryptbench --version"),
 ];
 
-/// The same for `cryptbench volume`.
+/// Guessed subcommands of `cryptbench volume`, each with the command to use instead.
 const OF_VOLUMES: &[(&[&str], &str)] = &[
     (&["open", "unlock", "decrypt"], "cryptbench volume mount VOLUME DIRECTORY"),
     (&["close", "lock"], "cryptbench volume umount DIRECTORY"),

@@ -110,7 +110,7 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
     })?)
 }
 
-/// The database in one of this user's directories, if there is one. The file must also belong to this user.
+/// The database in one of this user's directories, if there is one. The database file must also belong to this user.
 fn in_directory(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
     let path = directory.join(FILE);
     let refuse = |reason: &str| Refusal::input(&path, reason);
@@ -165,7 +165,7 @@ fn runs(history: &History) -> Result<Vec<(i64, Run)>, HistoryError> {
     Ok(runs)
 }
 
-/// Judges the record that `what` specifies by its number or path; without `what`, the newest one.
+/// Judges the record that `what` specifies by its number or path; without `what`, the newest record.
 fn judge(history: &History, what: Option<&Path>, how: &CheckArgs) -> anyhow::Result<Check> {
     let numbered = runs(history)?;
     let all: Vec<Run> = numbered.iter().map(|(_, run)| run.clone()).collect();

@@ -229,7 +229,7 @@ pub fn named(command: &mut Command) -> anyhow::Result<()> {
         Command::Run(args) => {
             args.what.like.iter_mut().chain(&mut args.result.resume).try_for_each(one)
         }
-        // `report` resolves the name itself, because it prints it.
+        // `report` resolves the name itself, because it prints the name.
         _ => Ok(()),
     }
 }

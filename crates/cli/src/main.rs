@@ -115,8 +115,8 @@ fn asks_for_short_help_of_run(words: &[OsString]) -> bool {
         && words.take_while(|word| *word != "--").find(asked).is_some_and(|word| word == "-h")
 }
 
-/// Commands that create mounts or devices refuse to start if the file system `missing` is not mounted: without it, they
-/// could not find these mounts and devices again to remove them.
+/// Commands that create mounts or devices refuse to start if the file system `missing` is not mounted: without this
+/// file system, such commands could not find the mounts and devices again to remove them.
 fn refuse_without(command: &Command, missing: Option<&str>) -> anyhow::Result<()> {
     let sets_up = matches!(
         command,

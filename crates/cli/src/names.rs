@@ -21,7 +21,7 @@ pub fn named(command: &mut Command) -> anyhow::Result<()> {
     }
 }
 
-/// The same for the arguments of a run.
+/// Like [`named`], for the arguments of a run.
 pub fn of_run(args: &mut RunArgs) -> anyhow::Result<()> {
     args.what.system = cryptbench_system::meant(&args.what.system)?;
     args.what.cipher = cryptbench_system::meant_ciphers(&args.what.cipher)?;

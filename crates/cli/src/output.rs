@@ -30,7 +30,7 @@ const PAGE: &str = "report.html";
 pub enum Output {
     /// This process writes it.
     Own(Files),
-    /// A process with the privileges of the user who ran sudo writes it.
+    /// The record is written by a process with the privileges of the user who ran sudo.
     Kept(RefCell<Keeper>),
     /// Only the record is written, to a fleet's directory; there is no page or log.
     Fleet(Shared, Node),
@@ -322,7 +322,7 @@ impl Place {
         }
     }
 
-    /// Writes both files and returns their directory. Replaces existing files only if they are the run's `own`.
+    /// Writes both files and returns their directory. Replaces existing files only if the run owns them (`own`).
     fn write(&self, run: &Whole, own: bool) -> anyhow::Result<PathBuf> {
         let files = [(RECORD, &run.record), (PAGE, &run.page)];
         // Both files are complete before either gets its final name.

@@ -26,7 +26,7 @@ use rates::{CipherRate, cipher_rates};
 const DEFAULT_PER_REQUEST_S: f64 = 0.5e-6;
 
 /// Time in seconds that a serial driver adds to a piece, not including its cipher. Two figures from study A agree on
-/// this time: the increase of the SSD's access time, and the time added to a request to the flash drive (`cryptbench
+/// this time: the increase in the SSD's access time, and the time added to each request to the flash drive (`cryptbench
 /// studies A`).
 const SERIAL_PER_PIECE_S: f64 = 16e-6;
 
@@ -103,7 +103,7 @@ pub fn predict(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Predicts a cell, if the profile contains enough data for it.
+/// Predicts a cell, if the profile contains enough data.
 fn cell(
     profile: &Profile,
     cipher: &CipherRate,

@@ -64,7 +64,7 @@ impl Drop for Progress {
     }
 }
 
-/// A progress bar that is redrawn at most `hz` times per second, and only on a terminal. Dropping it clears it.
+/// A progress bar that is redrawn at most `hz` times per second, and only on a terminal. Dropping the bar clears it.
 pub fn bar(length: u64, template: &str, hz: u8) -> ProgressBar {
     if !say::stderr_is_terminal() {
         return ProgressBar::hidden();

@@ -105,7 +105,7 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
                     written(file, cryptbench_os::write_named(file, page.as_bytes()))?;
                     file.clone()
                 }
-                // The record may come from another person, and so may the files next to it.
+                // The record, and the files next to it, may come from another person.
                 None => {
                     let file = beside(&args.record).join("report.html");
                     written(&file, cryptbench_os::write_whole(&file, page.as_bytes()))?;

@@ -81,7 +81,7 @@ pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<M
     measure_with(args, signal, shown, None)
 }
 
-/// The same, with the results of earlier measurements in RAM, which are stored in the record.
+/// Like [`measure`], with the results of earlier measurements in RAM, which are stored in the record.
 pub fn measure_with(
     args: &RunArgs,
     signal: &Signal,
@@ -328,7 +328,7 @@ fn show(args: &RunArgs, report: &Report<'_>, saved: &Saved) -> anyhow::Result<()
     let text = match (args.shown.quiet, saved) {
         (true, Saved::In(_) | Saved::Nowhere(_)) => brief(report, style),
         (_, Saved::In(directory) | Saved::Elsewhere(directory, _)) => {
-            // With neither of these options, the run is the newest one in the user's directory of runs.
+            // With neither of these options, the run is the newest in the user's directory of runs.
             let named = match (args.result.output.is_none() && args.result.resume.is_none(), saved)
             {
                 (true, Saved::In(_)) => "last".to_owned(),

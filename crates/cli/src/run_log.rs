@@ -118,7 +118,7 @@ pub fn resume(directory: &Path, given: &RunArgs) -> anyhow::Result<Resumed> {
     let held = Directory::open(directory)
         .and_then(|held| Ok((held.owner_and_mode()?, held.entry(OsStr::new(LOG))?)));
     let ((owner, mode), found) = held.map_err(|e| refuse(&e.to_string()))?;
-    // The user who ran sudo could run the same commands as root anyway.
+    // The user who ran sudo could run the same commands as root in any case.
     let asker = user::asker().map(|asker| asker.user);
     let is_ours = |owner: u32| owner == user::effective() || Some(owner) == asker;
     if !is_ours(owner) || !found.is_some_and(|log| is_ours(log.owner)) || mode & 0o002 != 0 {

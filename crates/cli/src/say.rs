@@ -78,7 +78,8 @@ pub fn message(text: &str) {
     message_lines(&printable(text));
 }
 
-/// The same for a text that quotes lines of a file and in which all names are [shown](cryptbench_text::shown).
+/// Like [`message`], for a text that quotes lines from a file and in which all names are
+/// [shown](cryptbench_text::shown).
 pub fn message_lines(text: &str) {
     // The terminal may have been closed, but the work must continue.
     let text = for_people(text);

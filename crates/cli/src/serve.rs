@@ -33,7 +33,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let server = Server::bind(args.port)?;
     // The file is kept until the end, because the browser opens it.
     let mut _opened = None;
-    // Absolute, because the page shows it.
+    // The path is absolute, because the page shows it.
     let fleet = args.fleet.as_ref().map(std::path::absolute).transpose();
     let fleet = fleet.context("cannot find the fleet's directory")?;
     let (catalogue, plan) = (choices::catalogue as fn() -> _, plan::plan as fn(&_) -> _);

@@ -16,7 +16,7 @@ use tracing_subscriber::fmt::time::FormatTime;
 use crate::exit::Refusal;
 use crate::say;
 
-/// The environment variable with the same effect, for use if another program starts this one.
+/// The environment variable with the same effect, for use if another program starts this program.
 const VARIABLE: &str = "CRYPTBENCH_LOG";
 
 /// If the variable does not contain a valid level.
@@ -71,7 +71,7 @@ impl FormatTime for Stamp {
     }
 }
 
-/// Each write is one event on a single line, so that a name in it cannot forge another event.
+/// Each write is one event on a single line, so that a name in an event cannot forge another event.
 struct Said;
 
 impl io::Write for Said {

@@ -97,7 +97,7 @@ fn keep_keys_from_swap() {
     keep_from_swap();
 }
 
-/// The same, for a volume that stays open.
+/// Like [`keep_keys_from_swap`], for a volume that stays open.
 fn keep_open_keys_from_swap(volume: &Volume) {
     keep_keys_from_swap();
     volume.lock_keys();

@@ -161,7 +161,7 @@ fn gigabytes(mb_s: f64) -> String {
     }
 }
 
-/// The fastest interface that a cipher of this rate keeps up with.
+/// The fastest interface that a cipher with this rate keeps up with.
 fn keeps_up_with(mb_s: f64) -> Option<(Common, f64)> {
     INTERFACES.iter().copied().rev().find(|(_, needed)| mb_s >= *needed)
 }

@@ -183,7 +183,7 @@ fn percent(ratio: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-/// A value with its unit, in the form used in the answer of a run.
+/// A value with its unit, in the form used in the answer for a run.
 fn value(value: f64, measure: Measure) -> String {
     match measure {
         Measure::Bandwidth => megabytes(value),

@@ -1,4 +1,4 @@
-//! The findings as data: `--json` prints them, and the text is generated from them.
+//! The findings as data: `--json` prints them, and the text is generated from the same data.
 
 use cryptbench_catalog::{Manager, Remedy};
 use serde::{Serialize, Serializer};
@@ -16,7 +16,7 @@ pub struct Diagnosis {
     /// Whether `cryptbench run` can measure this directory.
     pub can_run: bool,
     pub why_not: Option<String>,
-    /// The exit code with which `cryptbench run` would refuse the directory; 0 if it would accept it.
+    /// The exit code with which `cryptbench run` would refuse the directory; 0 if the directory would be accepted.
     #[serde(rename = "exit_code")]
     pub code: u8,
     pub sections: Vec<Section>,
@@ -85,7 +85,7 @@ pub struct Lack {
 pub enum State {
     /// As expected, or neutral information.
     Ok,
-    /// Missing; everything else works without it.
+    /// A missing component; everything else works without it.
     Lacking,
     /// Degrades measurements or changes their meaning.
     Warning,
@@ -125,7 +125,7 @@ impl Finding {
 /// The packages that would make more systems available.
 #[derive(Debug, Serialize)]
 pub struct Install {
-    /// Whether this distribution's package names are known here.
+    /// Whether this distribution's package names are known to this program.
     #[serde(skip)]
     pub names_known: bool,
     /// The installation command, if the distribution is known and provides at least one of the packages.

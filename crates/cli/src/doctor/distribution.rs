@@ -10,7 +10,7 @@ use cryptbench_os::machine::Machine;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     pub name: String,
-    /// `None` if neither ID nor ID_LIKE is known here.
+    /// `None` if neither ID nor ID_LIKE is known to this program.
     pub manager: Option<Manager>,
 }
 

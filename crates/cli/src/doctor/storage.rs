@@ -24,7 +24,7 @@ const ELSEWHERE: Option<&str> = Some("try another directory: cryptbench doctor D
 pub struct Storage {
     pub findings: Vec<Finding>,
     pub directory: String,
-    /// Why a run would be refused here.
+    /// Why a run in this directory would be refused.
     pub refusal: Option<String>,
     /// The exit code of that refusal; 0 if the run would not be refused.
     pub code: u8,

@@ -9,7 +9,7 @@ use cryptbench_view::wrap;
 use super::study::{DICEWARE_BITS, Study};
 use super::wording::{asked, bits, name, published};
 
-/// Characters that VeraCrypt requires of a passphrase whose PIM is below the default.
+/// Number of characters that VeraCrypt requires in a passphrase if the PIM is below the default.
 const LONG_PASSPHRASE: &str = "needs 20 characters";
 
 /// Renders the answer in at most `width` columns, and in at most 24 lines even with all functions.

@@ -11,10 +11,10 @@ pub fn entropy(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Speed of other hardware relative to this CPU: for all functions, or for one.
+/// Speed of other hardware relative to this CPU: for all functions, or for one function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Multiplier {
-    /// Name of the function; `None` for all others.
+    /// Name of the function; `None` for all other functions.
     pub function: Option<&'static str>,
     /// The factor, above 0.
     pub factor: f64,

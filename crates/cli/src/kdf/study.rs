@@ -31,7 +31,7 @@ pub struct Question {
     pub pims: Vec<u32>,
     /// The PIM that an attacker knows; `None` is the default cost.
     pub known: Option<u32>,
-    /// The highest PIM that an attacker who does not know the PIM tries; `None` if the volume has no PIM.
+    /// The highest PIM tried by an attacker who does not know the PIM; `None` if the volume has no PIM.
     pub unknown: Option<u32>,
     pub limit: Duration,
     pub bits: Vec<f64>,

@@ -178,7 +178,7 @@ pub fn published(study: &Study, row: &KdfSpeed) -> Option<String> {
     ))
 }
 
-/// The same card's time for volumes of other formats, at the cost that the published benchmark uses.
+/// The graphics card's time for volumes of other formats, at the cost that the published benchmark uses.
 fn other_volumes(study: &Study) -> String {
     let each = OTHER_VOLUMES.iter().map(|rate| {
         let times = study.question.bits.iter().map(|bit| {
@@ -434,7 +434,7 @@ fn secret_pim(study: &Study) -> Option<String> {
     ))
 }
 
-/// The basis of the attacker's times.
+/// What the attacker's times are based on.
 pub fn assumptions(study: &Study) -> Vec<String> {
     let all = threads(study.speeds.threads);
     let mut out = vec![

@@ -65,7 +65,7 @@ impl Keeper {
         Self::begin(asker, &Order::Prepare(asked.map(Into::into)))
     }
 
-    /// The same for the directory of a run that is resumed.
+    /// Like [`Self::prepare`], for the directory of a run that is resumed.
     pub fn resume(asker: &Asker, directory: &Path) -> anyhow::Result<Self> {
         Self::begin(asker, &Order::Resume(directory.into()))
     }

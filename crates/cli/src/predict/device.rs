@@ -28,7 +28,7 @@ pub(super) struct Plain {
     pub(super) queue_depth: u32,
     /// Seconds between two completions.
     pub(super) seconds: f64,
-    /// The same requests as simulated on a model.
+    /// The requests as simulated on a model; `None` for a record.
     pub(super) load: Option<Load>,
 }
 

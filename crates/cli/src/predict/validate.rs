@@ -235,7 +235,7 @@ impl Measured {
         self.beside(100.0 * keeps(plain_s, bytes, queue_depth, &added))
     }
 
-    /// A predicted percentage of plain speed and the measured one.
+    /// A predicted percentage of plain speed, and the measured percentage.
     fn beside(&self, predicted: f64) -> Checked {
         let (plain, encrypted, bytes, ..) = self.known;
         Checked {

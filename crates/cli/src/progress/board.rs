@@ -33,7 +33,7 @@ pub struct Board {
     choices: Vec<ArmId>,
     /// Label and name of each workload and choice, including pass-throughs.
     names: BTreeMap<String, (String, String)>,
-    /// The same names, for rewording texts.
+    /// The names of workloads and choices, for rewording texts.
     wording: Names,
     shares: BTreeMap<(usize, usize), Share>,
 }
@@ -105,7 +105,7 @@ impl Board {
         self.names.get(id.as_str()).map_or(label, |(_, name)| name)
     }
 
-    /// Adds an estimate, unless it is for the repeated plain storage or for a pass-through.
+    /// Adds an estimate, except an estimate for the repeated plain storage or for a pass-through.
     pub fn add(&mut self, workload: &WorkloadId, choice: &ArmId, share: Share) {
         let row = self.workloads.iter().position(|id| id == workload);
         let column = self.choices.iter().position(|id| id == choice);
@@ -137,7 +137,7 @@ impl Board {
         if fits { text } else { String::new() }
     }
 
-    /// The same table for the local page, in the format of `report --format answer`; it exists even before the first
+    /// The table for the local page, in the format of `report --format answer`. It exists even before the first
     /// estimate.
     pub fn json(&self) -> Value {
         let Table { corner, headings, rows } = self.table();

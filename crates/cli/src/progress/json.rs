@@ -38,7 +38,7 @@ impl Sink for Lines {
                 self.board.add(workload, arm, (*kept, *low, *high));
                 self.changed = true;
             }
-            // Written between trials, so that it does not disturb the measurement.
+            // The table is written between trials, so that it does not disturb the measurement.
             Event::Begun { .. }
                 if self.changed && self.written.is_none_or(|at| at.elapsed() >= EVERY) =>
             {

@@ -34,7 +34,7 @@ fn tables() -> String {
     made
 }
 
-/// An option as it is typed, such as `--system NAME`.
+/// An option as users type it, such as `--system NAME`.
 fn written(arg: &Arg) -> String {
     let value = arg.get_value_names().filter(|_| arg.get_action().takes_values());
     let words = value.into_iter().flatten().map(|name| format!(" {name}"));
@@ -59,8 +59,8 @@ fn what_it_does(arg: &Arg) -> String {
     what.replace('|', "\\|")
 }
 
-/// The options that `arg` requires, and those that it cannot be combined with, no matter which of the two defines
-/// the conflict.
+/// The options that `arg` requires, and the options with which it cannot be combined, no matter which of the two
+/// defines the conflict.
 fn goes(run: &Command, arg: &Arg) -> String {
     let mut goes = Vec::new();
     let alone = run

@@ -55,7 +55,7 @@ fn in_option(c: char) -> bool {
     c.is_ascii_lowercase() || c == '-'
 }
 
-/// The same for text without backquotes.
+/// Like [`of_the_page`], for text without backquotes.
 fn text_of_the_page(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut rest = message;

@@ -17,7 +17,8 @@ const LONGEST: f64 = 20.0;
 /// Maximum time for each of the two measurements, as a multiple of a trial's duration.
 const TRIALS: f64 = 200.0;
 
-/// Buffer sizes for each cipher, in MB: that of the study, and a smaller one if there is too little time for it.
+/// Buffer sizes for each cipher, in MB: that of the study, and a smaller size if there is too little time for the
+/// study's size.
 const BUFFERS: [u32; 2] = [50, 1];
 
 /// Seconds for each of the two measurements: at most a quarter of the run's budget.
@@ -44,7 +45,7 @@ pub fn forecast(args: &RunArgs) -> String {
     )
 }
 
-/// Measures both and prints the tables if `shown` is set.
+/// Measures ciphers and key derivation, and prints the tables if `shown` is set.
 pub fn in_ram(args: &RunArgs, shown: bool) -> anyhow::Result<InRam> {
     let (of_ciphers, of_kdf) = arguments(seconds(args))?;
     let speeds = ciphers::measure(&of_ciphers)?;

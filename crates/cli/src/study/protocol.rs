@@ -10,7 +10,7 @@ use cryptbench_studies::Letter;
 pub struct Protocol {
     /// Profiles to run one after another. They specify the study's number of trials.
     pub profiles: &'static [&'static str],
-    /// Profiles that are replaced by others if the target is a device, which can be measured as a whole.
+    /// Profiles that are replaced by other profiles if the target is a device, which can be measured as a whole.
     pub on_devices: &'static [(&'static str, &'static str)],
     /// The study's systems.
     pub systems: &'static [Program],

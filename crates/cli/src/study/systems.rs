@@ -12,8 +12,8 @@ use cryptbench_text::shown;
 use super::protocol::{Program, Protocol};
 use crate::run::args::RunArgs;
 
-/// Adds the study's systems to the run's arguments, and describes in sentences how each of them is set up here.
-/// Systems that the user specified are kept.
+/// Adds the study's systems to the run's arguments, and describes in sentences how each system is set up on this
+/// machine. Systems that the user specified are kept.
 pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) {
     let (mut chosen, mut remarks) = (args.clone(), Vec::new());
     let prepared = args.place.pair.get(1..).unwrap_or_default();
@@ -69,7 +69,7 @@ pub fn arguments(args: &RunArgs, protocol: &Protocol) -> (RunArgs, Vec<String>) 
     (chosen, remarks)
 }
 
-/// Adds the arm that reproduces the driver shown by the study's figures; returns a sentence that describes it.
+/// Adds the arm that reproduces the driver shown by the study's figures; returns a sentence that describes this arm.
 fn in_series(chosen: &mut RunArgs) -> String {
     let stands_in = chosen.what.system.iter().any(|system| system == BUILTIN.name);
     let drivers = if stands_in { &["parallel", "serial"][..] } else { &["serial"] };
@@ -122,7 +122,7 @@ fn has_a_disk(name: &str) -> bool {
     cryptbench_system::find(name).is_ok_and(cryptbench_system::System::makes_a_disk)
 }
 
-/// Why a system cannot be measured here.
+/// Why a system cannot be measured on this machine.
 fn lack(name: &str) -> Option<String> {
     let systems = cryptbench_system::systems();
     let Some(system) = systems.iter().find(|s| s.name() == name) else {
@@ -134,11 +134,11 @@ fn lack(name: &str) -> Option<String> {
     }
 }
 
-/// Adds the ciphers, data units and settings of the study, unless the user specified others.
+/// Adds the ciphers, data units and settings of the study, unless the user specified other values.
 fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
     let has = |name: &str| chosen.what.system.iter().any(|s| s == name);
     if chosen.what.cipher.is_empty() {
-        // TrueCrypt's cipher is its default here. If it were specified, it would also apply to LUKS.
+        // The study's cipher for TrueCrypt is TrueCrypt's default here. A specified cipher would also apply to LUKS.
         let named = |(system, _): &&(&str, &str)| *system == DM_CRYPT.name || !has(system);
         let own = protocol.own_ciphers.iter().filter(named).map(|(_, cipher)| cipher);
         chosen.what.cipher = protocol.ciphers.iter().chain(own).map(|c| (*c).to_owned()).collect();
@@ -155,7 +155,7 @@ fn complete(chosen: &mut RunArgs, protocol: &Protocol) {
 }
 
 /// The setting that specifies where a system stores its data, and its values: first the default, which the other
-/// profiles use, then those that the study compares.
+/// profiles use, then the values that the study compares.
 const ON: (&str, [&str; 3]) = ("on", ["container", "partition", "container-in-partition"]);
 
 /// Adds measurements on a partition, and in a container file on a partition; returns a sentence about the

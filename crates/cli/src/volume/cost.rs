@@ -82,7 +82,7 @@ pub fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -
         }
         Derivation::Argon2 { kind, params } => {
             let memory_kib = params.memory_kib.min(MEMORY_KIB);
-            // Each lane needs 8 KiB, and no machine computes that many lanes in parallel.
+            // Each lane needs 8 KiB, and no machine computes as many lanes in parallel as fit in this memory.
             let lanes = params.lanes.min(memory_kib / 8);
             Derivation::Argon2 { kind, params: Argon2Params { memory_kib, passes: 1, lanes } }
         }

@@ -226,7 +226,8 @@ impl<'a> Plan<'a> {
                 tcrypt::create(device, credentials, &options).map(|()| None)
             }
             Self::Luks { options, sector_size } => {
-                // Large sectors are faster, but only possible if the volume's size is a multiple of them.
+                // Large sectors are faster, but are possible only if the volume's size is a multiple of the sector
+                // size.
                 let large =
                     options.version == luks::Version::Luks2 && device.size().is_multiple_of(4096);
                 options.sector_size = sector_size.unwrap_or(if large { 4096 } else { 512 });
@@ -458,7 +459,7 @@ fn make_file_system(args: &CreateArgs, volume: Volume, kind: FileSystemArg) -> a
     Ok(mounted.destroy()?)
 }
 
-/// A file that gets its name only when the volume in it is complete; otherwise it is removed.
+/// A file that gets its name only when the volume in it is complete; otherwise the file is removed.
 fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     let path = &args.volume;
     let Some(size) = args.size else {

@@ -131,8 +131,9 @@ fn is_locked(file: &File, directory: &Directory, name: &OsStr) -> bool {
     lock_within(file, Lock::Exclusive, Duration::ZERO).is_ok() && is_there() == Some(true)
 }
 
-/// The offset at which an interrupted dump continues. The partial file must first be identified as this volume's:
-/// by the first piece, which contains the UUIDs of file systems, by the last whole piece, and by the data after it.
+/// The offset at which an interrupted dump continues. The partial file must first be identified as this volume's, by
+/// its first piece, which contains the UUIDs of file systems, by its last whole piece, and by the data after that
+/// piece.
 fn resumed_at(volume: &dyn BlockDevice, to: &mut File, output: &Path) -> anyhow::Result<u64> {
     let failed = |e: io::Error| unwritten(&e, output);
     let other = |reason: &str| Refusal::target(output, &format!("{reason}; remove it"));

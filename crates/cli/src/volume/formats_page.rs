@@ -15,7 +15,7 @@ const MARK: &str = "<!-- generated: formats of volumes, by cargo xtask readme --
 /// A row: format, variant, and whether it can be opened, created and changed.
 type Row = (&'static str, String, bool, bool, bool);
 
-/// Modes, and whether volumes with them can be created, not only opened.
+/// Modes, and whether volumes in these modes can be created, not only opened.
 type Modes = (Vec<&'static str>, bool);
 
 fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {

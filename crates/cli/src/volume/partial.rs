@@ -12,8 +12,8 @@ use crate::exit::Refusal;
 
 /// A new file next to its final location, which only this user can access.
 ///
-/// Dropping this removes the file. If this process is killed, `cryptbench cleanup` removes the file, because it is
-/// in a journal.
+/// Dropping this value removes the file. If this process is killed, `cryptbench cleanup` removes the file, because it
+/// is in a journal.
 pub struct Partial {
     /// The file, until it gets its name.
     file: Option<NewFile>,
@@ -30,7 +30,7 @@ impl Partial {
         let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos());
         let (directory, name) = Directory::of(path).map_err(fail)?;
         let place = std::path::absolute(path).map_err(fail)?;
-        // Without a subject, so that a search for the volume does not find and unmount it.
+        // The journal has no subject, so that a search for the volume does not find this entry and unmount it.
         let journal = Journal::create(&format!("partial-{number}-{now}"))?;
         let mut noted = None;
         let made = NewFile::begin_noted(directory, name, 0o600, |temporary| {
@@ -66,7 +66,7 @@ impl Partial {
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // A file that cannot be removed stays in the journal.
+        // A file that cannot be removed remains in the journal.
         if self.file.take().is_none_or(|file| file.abandon().is_ok()) {
             let _ = self.journal.undone(self.number);
         }

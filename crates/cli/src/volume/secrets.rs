@@ -203,7 +203,7 @@ fn whole(path: &Path, stop: &AtomicBool) -> anyhow::Result<LockedBytes> {
     limited(path, &open(path, path)?, 0, MOST, true, stop)
 }
 
-/// The first `most` bytes of a file after the skipped ones. If `strict` is set, a longer file is an error.
+/// The first `most` bytes of a file after the skipped bytes. If `strict` is set, a longer file is an error.
 fn limited(
     path: &Path,
     mut file: &File,

@@ -180,7 +180,7 @@ fn lock(path: &Path, file: &File, access: Access) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The loop device on a file, if there is one: the file is then in use.
+/// The loop device on a file, if any: such a file is in use.
 fn attached(file: &File) -> Option<PathBuf> {
     if !file.metadata().ok()?.is_file() {
         return None;
@@ -372,7 +372,7 @@ fn warn(args: &UnlockArgs, volume: &Volume) {
     }
 }
 
-/// The same for a partition with system encryption, whose header is on its disk.
+/// Opens a partition with system encryption, whose header is on its disk.
 fn unlock_partition(
     args: &UnlockArgs,
     header: &dyn BlockDevice,
@@ -390,7 +390,7 @@ fn unlock_partition(
         .with_context(|| shown(&args.volume))
 }
 
-/// The same for a LUKS volume with a detached header.
+/// Opens a LUKS volume with a detached header.
 fn unlock_detached(
     args: &UnlockArgs,
     header: &dyn BlockDevice,
@@ -415,8 +415,8 @@ fn unlock_detached(
     })
 }
 
-/// Opens the file or device at `path` for overwriting, if `destroy` specifies the same one. `None` if nothing
-/// exists there.
+/// Opens the file or device at `path` for overwriting, if `destroy` specifies the same file or device. `None` if
+/// nothing exists there.
 ///
 /// The file is opened only once, before any prompt, so that exactly the file that the user specified twice is
 /// overwritten.

@@ -1,5 +1,5 @@
-//! Everything that the keeper accepts from the confined process, with the check that each part must pass. A
-//! malicious header that takes over that process can make it send anything.
+//! Everything that the keeper accepts from the confined process, with the check that each part must pass. If a
+//! malicious header takes over that process, the process can send anything.
 
 use anyhow::bail;
 use cryptbench_blockdev::BlockDevice as _;
@@ -116,7 +116,7 @@ impl Opened {
                 "the confined process reported an impossible volume size: {size} bytes, but the storage has {most}"
             );
         }
-        // Only 0 means that the volume is writable.
+        // The volume is writable only if the value is 0.
         let read_only = read_only || said[0] != 0;
         Ok(Self { read_only, as_disk: said[1] == 1, sector: sector as usize, size })
     }

@@ -66,7 +66,7 @@ impl Given {
         })
     }
 
-    /// The same, limited to the part of the volume's file that the arguments specify. Reads the partition table.
+    /// This input, limited to the part of the volume's file that the arguments specify. Reads the partition table.
     pub(super) fn of_part(self, unlock: &UnlockArgs) -> anyhow::Result<Self> {
         let device = target::part(unlock, self.target.device)?;
         Ok(Self { target: Target { device }, ..self })
@@ -139,7 +139,7 @@ fn answer(
     Ok(channel.send(&given.asks(task)?.say(), &[])?)
 }
 
-/// Confines this process; `None` if it has finished its task.
+/// Confines this process; `None` if the process has finished its task.
 pub(super) fn given(task: &Task<'_>, stop: &AtomicBool) -> anyhow::Result<Option<Given>> {
     let Arrived { channel, order, secrets, volume, header, other } = Arrived::receive()?;
     let volume = volume.context("no volume was received");

@@ -32,7 +32,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// How long a child may take to finish its writes after a request to exit.
 const HALF_DONE: Duration = Duration::from_secs(30);
 
-/// How long a child may be idle while the kernel waits for it.
+/// How long a child may be idle while the kernel waits for the child.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The child, from the keeper's side. Dropping it kills the child.
@@ -95,8 +95,8 @@ pub(super) fn work(
 }
 
 impl Confined {
-    /// Starts a child that opens the volume with the credentials from `secrets`. The child reports when the volume
-    /// is open.
+    /// Starts a child that opens the volume with the credentials from `secrets`. The child reports that the volume is
+    /// open.
     pub fn open(
         volume: &File,
         header: Option<&File>,
@@ -279,8 +279,8 @@ impl Confined {
         Ok(status)
     }
 
-    /// Why the child has exited. It has reported the reason itself, unless it was killed. A child that reports its
-    /// exit but continues to run is killed.
+    /// Why the child has exited. The child has reported the reason itself, unless it was killed. A child that reports
+    /// its exit but continues to run is killed.
     fn ended(&mut self) -> anyhow::Error {
         let until = Instant::now() + FAREWELL;
         let status = match self.wait(|| Instant::now() > until) {

@@ -144,8 +144,8 @@ impl<'a> Task<'a> {
         })
     }
 
-    /// The same for work that writes a new file: the file is created once the credentials have been read, so that it
-    /// does not exist during the passphrase prompt.
+    /// Like [`Self::run`], for work that writes a new file: the file is created once the credentials have been read, so
+    /// that it does not exist during the passphrase prompt.
     ///
     /// # Errors
     /// Those of [`Self::run`] and of `make`.

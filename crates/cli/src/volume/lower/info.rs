@@ -39,15 +39,15 @@ pub struct Found {
     /// Signatures of the keys of files and of names.
     keys: BTreeMap<String, u64>,
     name_keys: BTreeMap<String, u64>,
-    /// The first entries that are not complete lower files, with the reasons, and the number of further ones.
+    /// The first entries that are not complete lower files, with the reasons, and the number of further entries.
     problems: Vec<(String, String)>,
     more_problems: u64,
     /// Signatures of the keys derived from the passphrase.
     opened_with: Vec<String>,
 }
 
-/// Maximum number of problems and kinds of entries that are listed individually, because an untrusted directory can
-/// contain any number of them.
+/// Maximum number of problems and kinds of entries that are listed individually, because the number in an untrusted
+/// directory is unlimited.
 const LISTED: usize = 20;
 
 pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {

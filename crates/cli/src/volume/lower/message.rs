@@ -59,7 +59,7 @@ impl Reply {
         [&[kind], &said[..said.len().min(MOST_PATH)]].concat()
     }
 
-    /// Parses the reply to this query; an error if it is not one.
+    /// Parses the reply to this query; an error if the message is not a reply to it.
     pub fn believe(said: &[u8], asked: Ask) -> anyhow::Result<Self> {
         let lie =
             || format!("the confined process sent an unexpected reply of {} bytes", said.len());

@@ -44,7 +44,7 @@ pub enum Doing {
     List,
     /// Write everything into a directory; existing files are an error.
     Write,
-    /// The same, but existing files are kept.
+    /// Like `Write`, but existing files are kept.
     GoOn,
 }
 
@@ -233,8 +233,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Writes a file that gets its final name only once it is complete, and a different name if it
-    /// cannot be completed.
+    /// Writes a file that gets its final name only once it is complete, and a different name if the file cannot be
+    /// completed.
     fn content(&mut self, lower: &File, to: &Directory, at: &Place<'_>) -> anyhow::Result<()> {
         to.refuse_taken(at.plain).map_err(Here::from)?;
         let unfinished = OsStr::new(UNFINISHED);
