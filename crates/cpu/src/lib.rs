@@ -84,7 +84,7 @@ impl Tier {
         Ok(best.unwrap_or(Self::Soft))
     }
 
-    /// Whether a kernel that needs the tier `needed` may run under this one, on this CPU.
+    /// Whether a kernel that needs the tier `needed` may run under this tier, on this CPU.
     pub fn allows(self, needed: Self) -> bool {
         self >= needed && needed.is_available()
     }
