@@ -5,7 +5,7 @@ use crate::published::Point;
 use crate::request::Operation;
 use crate::sweep::seconds_per_request;
 
-/// A model's rate next to the published one.
+/// A model's rate next to the published rate.
 #[derive(Clone, Debug)]
 pub struct Beside {
     /// The published number.
@@ -41,7 +41,7 @@ pub fn beside(model: &Model, points: &[Point]) -> Vec<Beside> {
     points.iter().map(|p| Beside { point: p.clone(), model_mib_s: rate(p) }).collect()
 }
 
-/// The misfit over the points of one operation or of both; `None` if there are no points.
+/// The misfit over the points of one operation or of both operations; `None` if there are no points.
 pub fn misfit(points: &[Beside], operation: Option<Operation>) -> Option<Misfit> {
     let of = |b: &&Beside| operation.is_none_or(|wanted| b.point.load.operation == wanted);
     let mut chosen: Vec<&Beside> = points.iter().filter(of).collect();

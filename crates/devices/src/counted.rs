@@ -12,7 +12,7 @@ pub(crate) struct Counted {
     counts: DeviceCounts,
     flushes: u64,
     flush_ns: u64,
-    /// Number of pieces that continued a request: reads, writes.
+    /// Number of pieces that continued a request: for reads, and for writes.
     pieces: [u64; 2],
     /// Completion time of the last request so far, in seconds.
     busy_until: f64,

@@ -26,8 +26,8 @@ const PIECE: u64 = 256 << 10;
 
 /// A device on top of `D` that is as slow as its model.
 ///
-/// Any number of threads may send requests; the model decides how many it processes in parallel. If the model is
-/// faster than the machine, requests complete late; [`kept`](Self::kept) counts them.
+/// Any number of threads may send requests; the model decides how many it processes in parallel. If the model is faster
+/// than the machine, requests complete late; [`kept`](Self::kept) counts such requests.
 pub struct EmulatedDevice<D> {
     backing: D,
     engine: Mutex<State>,
@@ -52,8 +52,8 @@ struct State {
 pub struct Kept {
     /// Requests that had to wait.
     pub requests: u64,
-    /// Number of these requests that completed more than 50 microseconds later than in the model: the model is faster
-    /// than the real storage, or the machine was busy.
+    /// Number of these requests that completed more than 50 microseconds later than in the model, because the model is
+    /// faster than the real storage, or because the machine was busy.
     pub late: u64,
     /// Total delay of these.
     pub late_by: Duration,

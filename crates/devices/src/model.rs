@@ -204,8 +204,8 @@ impl Model {
         }
     }
 
-    /// The model that `path` specifies. If it contains neither a slash nor a dot, it is the name of a built-in model,
-    /// in upper or lower case or abbreviated to a unique part; otherwise it is the path of a model file.
+    /// The model that `path` specifies. A `path` with neither a slash nor a dot is the name of a built-in model, in
+    /// upper or lower case or abbreviated to a unique part; any other is the path of a model file.
     ///
     /// # Errors
     /// Any [`ModelError`].

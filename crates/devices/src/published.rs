@@ -1,4 +1,4 @@
-//! The published sweeps that models are compared with: study A's ATTO series and study D's Anvil figures, from the
+//! The published sweeps with which models are compared: study A's ATTO series and study D's Anvil figures, from the
 //! data of the crate `studies`.
 
 use std::collections::BTreeMap;
