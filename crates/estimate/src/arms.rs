@@ -3,12 +3,12 @@
 use cryptbench_catalog::BUILTIN;
 use cryptbench_record::{Arm, ArmRole, Record};
 
-/// The baseline of the plan, if it has one.
+/// The plan's baseline, if there is one.
 pub fn plain_arm(record: &Record) -> Option<&Arm> {
     record.plan.arms.iter().find(|a| a.role == ArmRole::Plain)
 }
 
-/// The arms that tables and charts compare: every arm except the two plain ones.
+/// The arms that tables and charts compare: every arm except the two plain arms.
 pub fn compared(arms: &[Arm]) -> Vec<&Arm> {
     arms.iter().filter(|a| !matches!(a.role, ArmRole::Plain | ArmRole::PlainAgain)).collect()
 }

@@ -49,7 +49,7 @@ impl Binding {
     }
 }
 
-/// A workload, an arm, and its bottleneck there.
+/// A workload, an arm, and the arm's bottleneck in this workload.
 pub type Bound<'a> = (&'a Workload, &'a Arm, Binding);
 
 /// The bindings of a record: each workload of requests in one direction, and each arm that shares plain storage's disk.
@@ -290,7 +290,8 @@ fn reads_first_of(
     reads_before(&counts(workload, arm)?, &counts(workload, plain)?, (&alone.0, &alone.1))
 }
 
-/// The same from the counters of the trials of the arm and of plain storage, each also at queue depth 1.
+/// The reads before each write, from the counters of the trials of the arm and of plain storage, each also at queue
+/// depth 1.
 fn reads_before(
     arm: &[DiskCounts],
     plain: &[DiskCounts],

@@ -1,4 +1,4 @@
-//! The effect of a slice on the next one: an estimate for each workload and arm.
+//! The effect of a slice on the next slice: an estimate for each workload and arm.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use cryptbench_stats::{FAMILY_LEVEL, estimate};
 pub struct CarryOver {
     /// Workload identifier.
     pub workload: String,
-    /// Identifier of the arm of the preceding slices.
+    /// Identifier of the arm to which the preceding slices belong.
     pub behind: String,
     /// ln(speed after that arm / speed after any arm), relative to each arm's own speed in the block.
     pub effect: f64,
-    /// Lower end of its interval (t over blocks).
+    /// Lower end of the effect's interval (t over blocks).
     pub low: f64,
     /// Upper end of its interval.
     pub high: f64,

@@ -68,8 +68,8 @@ impl<'a> Cast<'a> {
         all.into_iter().filter(own).collect()
     }
 
-    /// The mean share of plain speed of an arm, over the workloads of the ranking; `None` if there are too few of
-    /// them.
+    /// The mean share of plain speed of an arm, over the workloads of the ranking; `None` if the ranking has too few
+    /// workloads.
     pub fn mean(&self, lookup: &Lookup<'a>, arm: &Arm) -> Option<crate::ranking::Mean> {
         let over = self.over(lookup, arm);
         mean_kept(lookup, arm, &over).filter(|_| is_most(&over, lookup))

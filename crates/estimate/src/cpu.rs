@@ -6,7 +6,7 @@ use cryptbench_record::{Cell, Record, Trial};
 /// The CPU figure that is comparable over all arms of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// CPU time of the measuring process: exact, but complete only if the cipher runs inside it.
+    /// CPU time of the measuring process: exact, but complete only if the cipher runs inside this process.
     Process,
     /// CPU time of the measuring process, the systems' helper programs and the kernel threads, for systems that work
     /// outside this process.

@@ -9,7 +9,7 @@ use crate::accounting::measured;
 /// for I/O does not count, because trials consist of such waits.
 pub const PRESSED: f64 = 0.10;
 
-/// If other programs used at least this share of the CPU time, the waiting for a CPU is attributed to them.
+/// If other programs used at least this share of the CPU time, waiting for a CPU is attributed to these programs.
 pub const OTHERS: f64 = 0.10;
 
 /// Steal time is reported from this share of CPU time on.
@@ -76,7 +76,7 @@ impl Crowd {
     }
 }
 
-/// CPU share of other programs during a trial, including those that were active before the run.
+/// CPU share of other programs during a trial, including programs that were already active before the run.
 fn others(record: &Record, trial: &Trial, a: &Accounting) -> f64 {
     let others = a.other_s / (trial.measured.elapsed_s * f64::from(record.machine.cpus));
     if others.is_finite() { others + record.machine.idle_baseline } else { 0.0 }

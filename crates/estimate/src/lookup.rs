@@ -117,7 +117,7 @@ impl<'r> Lookup<'r> {
         self.cell(workload, plain_arm(self.record)?)
     }
 
-    /// ln(speed of the arm / speed of its baseline) of each block, as used for its verdict.
+    /// ln(speed of the arm / speed of its baseline) for each block, as used for its verdict.
     pub fn against_plain(&self, workload: &Workload, arm: &Arm) -> Vec<f64> {
         self.trials.log_ratios(&workload.id, &arm.id, &self.record.plan.baseline(arm))
     }
@@ -133,7 +133,7 @@ impl<'r> Lookup<'r> {
     }
 
     /// For a cell with trials, its speed as a multiple of plain speed: the paired estimate or, if a cache or too few
-    /// pairs rule that out, the ratio of the medians; `None` for plain itself.
+    /// pairs rule that estimate out, the ratio of the medians; `None` for plain itself.
     pub fn ratio(&self, workload: &Workload, arm: &Arm) -> Option<f64> {
         let cell = self.cell(workload, arm).filter(|c| c.trials > 0)?;
         if plain_arm(self.record).is_some_and(|plain| plain.id == arm.id) {

@@ -141,7 +141,7 @@ pub fn mean_kept(lookup: &Lookup<'_>, arm: &Arm, over: &[&Workload]) -> Option<M
     Some(Mean { ratio: mean.exp(), low: (mean - spread).exp(), high: (mean + spread).exp() })
 }
 
-/// Mean log share of plain speed over the workloads with this operation, or over all of them.
+/// Mean log share of plain speed over the workloads with this operation, or over all workloads.
 fn mean_of(
     lookup: &Lookup<'_>,
     arm: &Arm,

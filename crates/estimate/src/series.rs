@@ -1,4 +1,4 @@
-//! Workloads that differ only in sizes, according to their labels.
+//! Workloads whose labels show that they differ only in sizes.
 
 /// A label without the parts that vary within a series: sizes, their units, and numbers.
 ///

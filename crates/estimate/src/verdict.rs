@@ -68,7 +68,7 @@ pub fn judge(evidence: &Evidence<'_>, plan: &Plan) -> Verdict {
 
 /// An interval of up to this multiple of the mean's noise counts as the noise of plain storage. With 6 pairs that
 /// differ by the same amount in either direction, the t interval is 2.8 times their noise, so plain compared with
-/// itself never exceeds this.
+/// itself never exceeds this multiple.
 pub const ABOUT_THE_SAME: f64 = 3.0;
 
 /// Whether a verdict decides between faster and slower than plain, or states that a loss would have been detected.
