@@ -34,9 +34,10 @@ impl Arena {
         // SAFETY: a new mapping at an address that the kernel chooses does not affect other memory.
         let base = unsafe { mmap_anonymous(std::ptr::null_mut(), reserved, protection, flags) }?;
         let base = NonNull::new(base.cast::<u8>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
-        // SAFETY: the offset is less than one huge page, and the mapping is longer than that.
+        // SAFETY: the offset is less than one huge page, and the mapping is longer than a huge page.
         let start = unsafe { base.add(base.align_offset(huge)) };
-        // SAFETY: the range is in this mapping, and the advice does not change the content; the kernel may refuse it.
+        // SAFETY: the range is in this mapping, and the advice does not change the content; the kernel may refuse the
+        // advice.
         let _ = unsafe {
             madvise(start.as_ptr().cast(), len.next_multiple_of(huge), Advice::LinuxHugepage)
         };

@@ -34,7 +34,7 @@ struct Lock {
 struct Holders {
     shared: u32,
     exclusive: bool,
-    /// Number of waiting exclusive requests; new shared requests wait for them.
+    /// Number of waiting exclusive requests; new shared requests wait for these.
     waiting: u32,
 }
 

@@ -70,7 +70,8 @@ impl Threads {
     }
 }
 
-/// Waits until this many threads have reported that they are serving, or one thread has reported that it cannot.
+/// Waits until this many threads have reported that they are serving, or until one thread has reported that it cannot
+/// serve.
 pub(crate) fn all_serve(reports: &Receiver<io::Result<()>>, threads: usize) -> io::Result<()> {
     let none = |_| Err(io::ErrorKind::BrokenPipe.into());
     (0..threads).try_for_each(|_| reports.recv().unwrap_or_else(none))

@@ -21,7 +21,7 @@ pub(super) const OLDEST_MINOR: u32 = 31;
 /// `FUSE_DEV_IOC_CLONE`: `_IOR(229, 0, uint32_t)`.
 pub(super) const IOC_CLONE: u32 = 0x8004_e500;
 
-/// Flags of INIT; those above bit 31 are passed in `flags2`.
+/// Flags of INIT; flags above bit 31 are passed in `flags2`.
 pub(super) mod init {
     pub(in crate::fuse) const ASYNC_READ: u64 = 1 << 0;
     pub(in crate::fuse) const BIG_WRITES: u64 = 1 << 5;

@@ -1,5 +1,5 @@
-//! Transfers requests with read(2) and write(2) on `/dev/fuse`. Any number of threads can do this; each has its own
-//! clone of the connection and executes one request at a time.
+//! Transfers requests with read(2) and write(2) on `/dev/fuse`. Any number of threads can do so; each thread has its
+//! own clone of the connection and executes one request at a time.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

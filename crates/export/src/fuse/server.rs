@@ -1,4 +1,4 @@
-//! The threads behind a mount, and the handle that stops them.
+//! The threads behind a mount, and the handle that stops these threads.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;

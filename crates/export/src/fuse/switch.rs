@@ -20,8 +20,8 @@ pub(super) struct UringSwitch {
 }
 
 impl UringSwitch {
-    /// Enables the setting. `None` if the kernel does not have it (before 6.14), or if it is off and this user may
-    /// not change it.
+    /// Enables the setting. `None` if the kernel does not have the setting (before 6.14), or if the setting is off and
+    /// this user may not change it.
     pub(super) fn on() -> Option<Self> {
         let file = File::options().read(true).write(true).open(SWITCH);
         let file = file.or_else(|_| File::open(SWITCH)).ok()?;

@@ -85,8 +85,8 @@ impl Transport for Fuse<'_> {
         };
         let address = self.vectors[slot].as_ptr() as u64;
         let register = Command { address, len: 2, ..command(REGISTER, queue, 0) };
-        // SAFETY: both parts are in the entry's arena, which outlives the ring. So does `vectors`, which does not
-        // change any more. Nobody accesses the parts before the entry is fetched.
+        // SAFETY: both parts are in the entry's arena, which outlives the ring. `vectors` also outlives the ring, and
+        // no longer changes. Nobody accesses the parts before the entry is fetched.
         unsafe { requests.ring.fetch(&register, slot) }
     }
 

@@ -29,7 +29,7 @@ pub(super) fn negotiate(stream: &mut (impl Read + Write), export: &Export) -> io
         let number = u32::from_be_bytes(take(stream)?);
         let len = u32::from_be_bytes(take(stream)?);
         if len > LONGEST_OPTION {
-            // This is too much data to read and discard, but without reading it the server cannot find the next option.
+            // An option this long is not worth reading, but without reading it the server cannot find the next option.
             let _ = send(stream, number, answer::TOO_BIG, &[]);
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! The socket, its connections, and the handle that stops them.
+//! The socket, its connections, and the handle that stops the server.
 
 use std::collections::HashMap;
 use std::fs::File;

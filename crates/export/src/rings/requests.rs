@@ -14,7 +14,7 @@ use crate::stripes::Hold;
 
 /// Memory for a request's data, used by one request at a time.
 pub(crate) trait Buffer {
-    /// The data. This must not be called while the kernel or another thread is using it.
+    /// The data. Must not be called while the kernel or another thread is using the data.
     fn data(&mut self) -> &mut [u8];
 
     /// Keeps the memory permanently, because the kernel or another thread may still access it.
@@ -63,7 +63,7 @@ struct Slot<B> {
 
 /// The requests of one ring, and their memory.
 pub(crate) struct Requests<'a, B: Buffer> {
-    // Dropped before the memory that it uses.
+    // The ring, which is dropped before the memory that it uses.
     pub(crate) ring: Ring,
     slots: Vec<Slot<B>>,
     served: &'a Served,
@@ -269,7 +269,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
         Some(result.map(if is_write { Success::Written } else { Success::Data }))
     }
 
-    /// Releases a slot's range if it holds one.
+    /// Releases the range that a slot holds, if any.
     fn give_back(&mut self, slot: usize) {
         let request = &mut self.slots[slot];
         if std::mem::take(&mut request.held) {

@@ -79,9 +79,10 @@ pub(crate) fn lane() -> (Sender<Job>, Mutex<Receiver<Job>>) {
 
 /// Executes jobs one after another until the sender is gone.
 ///
-/// If a job panics, its reply is `EIO` and the lane continues. Otherwise its ring would wait for the result for ever.
+/// If a job panics, its reply is `EIO` and the lane continues. Otherwise the job's ring would wait for the result for
+/// ever.
 pub(crate) fn run<B>(served: &Served, stop: &Stop, jobs: &Mutex<Receiver<Job>>, done: &Done<B>) {
-    // A thread holds the lock while it waits for a job, but not while it executes one.
+    // A thread holds the lock while it waits for a job, but not while it executes a job.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
         // SAFETY: `data` has `len` bytes, which belong to this job until it is reported as finished. Their owner

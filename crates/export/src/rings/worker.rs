@@ -43,7 +43,7 @@ pub(crate) trait Transport {
 
 /// The outcome of a request that has just arrived.
 pub(crate) enum Arrived {
-    /// It is in progress on this ring, or its result is known.
+    /// The request is in progress on this ring, or its result is known.
     Here(Answer),
     /// Another thread has the slot's memory, together with the request.
     Lent,
@@ -71,7 +71,7 @@ pub(crate) fn serve<T: Transport>(
         match worker.begin(stop) {
             Ok(()) => {
                 let _ = report.send(Ok(()));
-                // After an error of the ring itself there is no way to report it; the server stops.
+                // After an error of the ring itself there is no way to report the error; the server stops.
                 let _ = worker.run();
             }
             Err(e) => drop(report.send(Err(e))),

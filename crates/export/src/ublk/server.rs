@@ -22,7 +22,7 @@ use crate::stop::Stop;
 use crate::threads::{Threads, all_serve};
 use crate::{ExportError, Stats};
 
-/// Number of threads per ring for requests that would block the ring, including long ones.
+/// Number of threads per ring for requests that would block the ring, including long requests.
 const LANES: usize = 16;
 
 /// A served disk. Dropping it stops the server; the kernel then removes the disk.
