@@ -30,8 +30,8 @@ pub enum Found {
     Damaged(String),
 }
 
-/// Reads one file. A file that cannot be read becomes [`Found::Damaged`], so that one bad file does not hide
-/// the others.
+/// Reads one file. A file that cannot be read becomes [`Found::Damaged`], so that one bad file does not hide the other
+/// files.
 pub fn read(path: &Path) -> Found {
     #[derive(Deserialize)]
     struct Header {

@@ -9,7 +9,7 @@ use crate::fleet::{Fleet, Point};
 use crate::reasons::{Usual, reasons};
 use crate::report::{Kind, effects};
 
-/// A machine that differs from the others.
+/// A machine that differs from the others in its group.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outlier {
     /// Its name.

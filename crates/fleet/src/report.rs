@@ -25,7 +25,7 @@ pub struct Report {
     pub records: usize,
     /// Machines that these are of.
     pub machines: usize,
-    /// Records of interrupted runs; their trials are valid, but there are fewer of them.
+    /// Records of interrupted runs; their trials are valid, but there are fewer trials than planned.
     pub partial: usize,
     /// Number of records that were replaced by newer records from the same machine.
     pub superseded: usize,
@@ -51,7 +51,7 @@ pub struct Report {
 pub struct Kind {
     /// CPU model.
     pub cpu_model: String,
-    /// Disk model, or the file system of storage without one.
+    /// Disk model or, for storage without a disk, the file system.
     pub disk_model: String,
     /// Kernel name, release and architecture.
     pub kernel: String,

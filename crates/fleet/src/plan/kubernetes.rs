@@ -141,7 +141,7 @@ fn volumes(plan: &Plan) -> (Vec<Value>, Vec<Value>) {
     (volumes, mounts)
 }
 
-/// A volume claim of a storage class, created for each pod and removed with it.
+/// A volume claim for a storage class, created for each pod and removed with the pod.
 fn claim_of(plan: &Plan, class: &str) -> (&'static str, Value) {
     let spec = json!({
         "accessModes": ["ReadWriteOnce"],
