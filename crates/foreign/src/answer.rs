@@ -8,7 +8,7 @@ use crate::costs::CostChange;
 use crate::reproduced::Reproduction;
 
 /// The answer of a comparison. Changes in cost, which only two records can show, precede raw speeds, because the drift
-/// of the disks cancels out in them.
+/// of the disks cancels out in changes in cost.
 pub fn answer(
     comparison: &Comparison,
     costs: &[CostChange],

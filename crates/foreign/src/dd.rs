@@ -1,7 +1,7 @@
 //! dd's closing lines, from GNU coreutils of all versions and languages, uutils, BusyBox, toybox,
 //! the BSDs and macOS. `closing` reads the line with bytes, time and rate.
 //!
-//! `series` parses the lines that study B's script prints between them.
+//! `series` parses the lines that study B's script prints between the closing lines.
 
 mod closing;
 mod series;

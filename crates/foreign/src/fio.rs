@@ -90,7 +90,7 @@ fn next_object(text: &str, from: usize) -> Option<usize> {
     text[from..].find("\n{").map(|i| from + i + 1)
 }
 
-/// The documents that are not superseded by a later one. With `--status-interval`, fio prints the same document
+/// The documents that are not superseded by a later document. With `--status-interval`, fio prints the same document
 /// repeatedly: the start time stays the same and the byte count never decreases.
 fn finals(documents: &[(usize, Value)]) -> Vec<&(usize, Value)> {
     let bytes = |d: &Value| -> f64 { each_direction(d).map(|x| number(x, "io_bytes")).sum() };

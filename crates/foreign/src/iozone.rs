@@ -127,7 +127,7 @@ fn is_aside(line: &str) -> bool {
     .any(|start| line.starts_with(start))
 }
 
-/// The cells of one row, and its number of zeros.
+/// The cells of one row, and the number of zeros in the row.
 fn row(line: &str, columns: &[Column], unit: Unit) -> Result<(Vec<Observation>, u32), String> {
     let words = column::words(line);
     let number =

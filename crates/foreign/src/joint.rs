@@ -110,7 +110,7 @@ pub struct Fastest {
     pub slowest: String,
     /// `100 (fast / slow - 1)` for the means, as in the study.
     pub percent: f64,
-    /// The same ratio calculated from pairs, with its interval; absent if there are fewer than three pairs.
+    /// The ratio of the two, calculated from pairs, with its interval; absent if there are fewer than three pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paired: Option<Ratio>,
 }

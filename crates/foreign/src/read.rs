@@ -40,7 +40,7 @@ pub(crate) enum Halves {
     Named,
 }
 
-/// The storage of a result, in a file that contains both.
+/// The storage of a result, in a file that contains results for both kinds of storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Half {
     Plain,
@@ -57,7 +57,7 @@ pub(crate) struct Observation {
     pub(crate) iops: Option<f64>,
     pub(crate) latency_us: Option<f64>,
     pub(crate) line: Option<usize>,
-    /// The storage, if the file contains both.
+    /// The storage, if the file contains results for both plain and encrypted storage.
     pub(crate) half: Option<Half>,
 }
 

@@ -265,7 +265,7 @@ impl<'a> Options<'a> {
         (0.0..=100.0).contains(&percent).then(|| percent.round() as u8)
     }
 
-    /// Sequential or random; `None` if a job mixes them.
+    /// Sequential or random; `None` if a job mixes both patterns.
     fn pattern(&self, kind: &Kind) -> Option<Pattern> {
         match self.get(&["percentage_random"]) {
             None => Some(kind.pattern),

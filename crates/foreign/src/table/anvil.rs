@@ -1,4 +1,4 @@
-//! Anvil's table: one row per test, with one half of the table for reads and one for writes.
+//! Anvil's table: one row per test, with one half of the table for reads and the other for writes.
 
 use cryptbench_catalog::Pattern;
 

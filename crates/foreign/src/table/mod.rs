@@ -22,7 +22,7 @@ use crate::cell::Format;
 use crate::error::Fault;
 use crate::read::{Found, Observation};
 
-/// A row and its line number, from 1.
+/// A row and its line number, counted from 1.
 pub(super) struct Row {
     pub(super) line: usize,
     pub(super) fields: Vec<String>,
