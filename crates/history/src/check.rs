@@ -76,7 +76,7 @@ pub struct Judged {
     pub earlier: usize,
     /// Geometric mean of the earlier runs: requests per second, or share of plain speed.
     pub before: f64,
-    /// The same figure for this run.
+    /// The figure for this run.
     pub now: f64,
     /// `now` divided by `before`.
     pub ratio: f64,

@@ -140,7 +140,7 @@ fn real(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Refuses a database that is a pipe or a device, and a link at any of the paths next to it to which SQLite writes.
+/// Refuses a database that is a pipe or a device, and a link at any of the neighbouring paths to which SQLite writes.
 fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
     for ending in ["", "-wal", "-shm", "-journal"] {
         let mut file = real.as_os_str().to_owned();

@@ -54,7 +54,7 @@ pub struct Entry {
     pub partial: bool,
     /// When the record was added, RFC 3339 in UTC.
     pub added: String,
-    /// Path of the file when it was added.
+    /// Path of the record's file at the time when it was added.
     pub source: String,
     /// Number of cells, one per workload and arm.
     pub cells: u32,
@@ -80,9 +80,9 @@ impl History {
         &self.path
     }
 
-    /// Adds a record (its file, or its run's directory) unless it is already present. Two records are the same if their
-    /// content is the same, apart from derived results and white space. If the record is already present, its title is
-    /// replaced by the run's title.
+    /// Adds a record (its file, or its run's directory) unless the record is already present. Two records are the same
+    /// if their content is the same, apart from derived results and white space. If the record is already present, its
+    /// title is replaced by the run's title.
     pub fn add(&mut self, path: &Path) -> Result<Added, HistoryError> {
         let (file, text) = cryptbench_record::read_document(path)?;
         let record = cryptbench_record::parse(&file, &text)?;
