@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use crate::error::KdfError;
 
-/// The stored value, if it was determined permanently.
+/// The stored value, if the available memory was determined permanently.
 static KEPT: OnceLock<Option<u64>> = OnceLock::new();
 
 /// Memory in KiB that is available to this process now; `None` if the operating system does not report it.

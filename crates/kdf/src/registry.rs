@@ -140,8 +140,8 @@ impl Prf {
         self.pbkdf2_each(password, iterations, &mut [Target { salt, out }], effort)
     }
 
-    /// PBKDF2 of one password with several salts, whose blocks share vectors and threads. Deriving the keys of an
-    /// outer and a hidden volume together takes hardly longer than deriving one of them.
+    /// PBKDF2 of one password with several salts, whose blocks share vectors and threads. Deriving the keys of an outer
+    /// and a hidden volume together takes hardly longer than deriving the keys of one volume.
     ///
     /// # Errors
     /// As for [`Prf::pbkdf2`].

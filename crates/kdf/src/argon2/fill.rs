@@ -85,7 +85,7 @@ impl Job<'_> {
     pub(super) fn fill(&self, matrix: &mut Matrix) -> Result<(), KdfError> {
         for pass in 0..self.params.passes {
             for slice in 0..SLICES {
-                // The slice is split off from the other slices while threads write to it.
+                // While threads write to a slice, it is split off from the other slices.
                 let mut current = std::mem::take(&mut matrix.slices[slice]);
                 let done = self.fill_slice(pass, slice, &mut current, matrix);
                 matrix.slices[slice] = current;
@@ -173,7 +173,8 @@ impl Job<'_> {
             true => lane,
             false => (random >> 32) as usize % self.params.lanes as usize,
         };
-        // The completed slices: those before the current slice and, from the second pass on, also those after it.
+        // The completed slices: those before the current slice and, from the second pass on, also those after the
+        // current slice.
         let whole = if pass == 0 { slice } else { SLICES - 1 } * segment;
         let area = match of == lane {
             // In its own lane, a block can also refer to the blocks of the current segment, except the previous block.

@@ -137,8 +137,8 @@ unsafe fn compress<V: Lanes<Word = u64>>(state: &[V; 8], mut w: [V; 16]) -> [V; 
     }
 }
 
-/// The schedule word that replaces the word of sixteen steps earlier. It is computed immediately before its step, so
-/// that its shifts fill gaps between the shifts of the steps.
+/// The schedule word that replaces the word from sixteen steps earlier. The word is computed immediately before its
+/// step, so that its shifts fill gaps between the shifts of the steps.
 ///
 /// # Safety
 /// As for the methods of `V`.

@@ -55,8 +55,8 @@ fn finish<const L: usize>(mid: State, message: [State; L]) -> [State; L] {
     let mut abcd = [mid[0]; L];
     // The next `e` is derived from the value that `a` had four steps earlier, so the whole vector is kept.
     let mut before = [mid[1]; L];
-    // No closures over vectors here: without optimisation across crates, the compiler does not always inline `map`,
-    // and each call would then pass the vectors through memory.
+    // Closures over vectors are avoided here: without optimisation across crates, the compiler does not always inline
+    // `map`, so each call would pass the vectors through memory.
     let mut w = [[zero; 4]; L];
     for i in 0..L {
         w[i] = [message[i][0], _mm_or_si128(message[i][1], one), zero, length];

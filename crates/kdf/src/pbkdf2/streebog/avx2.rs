@@ -72,7 +72,7 @@ unsafe fn iterate(keys: &Keys<Streebog>, blocks: Blocks<'_, Streebog>, iteration
     }
 }
 
-/// The round keys of the first compression, in the high bytes; `h` is added to the last one.
+/// The round keys of the first compression, in the high bytes; `h` is added to the last round key.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn schedule(mid: &Mid) -> [Pair; SCHEDULE] {

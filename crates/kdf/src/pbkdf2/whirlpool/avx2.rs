@@ -163,7 +163,7 @@ fn xor(a: Columns, b: Columns) -> Columns {
     std::array::from_fn(|i| _mm_xor_si128(a[i], b[i]))
 }
 
-/// The same bytes in both halves of a register.
+/// A register with the given bytes in both halves.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn twice(bytes: [u8; 16]) -> __m256i {

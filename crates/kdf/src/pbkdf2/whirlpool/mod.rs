@@ -150,7 +150,7 @@ fn round(state: &State) -> State {
 }
 
 /// The bytes of each word, forced into memory. Loading a byte is cheaper than shifting it out of a register, as the
-/// compiler would otherwise do; this saves 20 % of the time.
+/// compiler would otherwise do, and saves 20 % of the time.
 #[inline(always)]
 fn in_memory(state: &State) -> [[u8; 8]; 8] {
     black_box(state.map(u64::to_le_bytes))
