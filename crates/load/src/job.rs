@@ -154,7 +154,7 @@ pub enum Amount {
         /// Measured time. A request in flight at its end is still counted.
         duration: Duration,
     },
-    /// This number of bytes, rounded up to whole requests. If it is more than one pass of the pattern, further passes
+    /// This number of bytes, rounded up to whole requests. If this is more than one pass of the pattern, further passes
     /// follow. The time is measured from before the first request to the completion of the last request or flush.
     Bytes(u64),
 }

@@ -47,14 +47,14 @@ const STOP_POLL: Duration = Duration::from_millis(50);
 /// their buffers are never freed.
 const STOP_PATIENCE: Duration = Duration::from_millis(500);
 
-/// One in this many submissions is timed. The number is prime, so that every request of a queue is timed at some
+/// One in this many submissions is timed. The number is prime, so that every position in a queue is timed at some
 /// point.
 const LOOK_EVERY: u32 = 31;
 
 /// The requested engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// io_uring, or threads if it is denied.
+    /// io_uring, or threads if io_uring is denied.
     #[default]
     Auto,
     /// io_uring or an error.

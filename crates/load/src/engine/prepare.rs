@@ -177,7 +177,7 @@ fn fill_block(io_target: &IoTarget, least: u32) -> Result<u32, LoadError> {
 /// Number of bytes for the next step, in whole blocks, after a step with this duration.
 fn next_step(written: u64, took: Duration, block: u64) -> u64 {
     let fitting = written as f64 * (STEP.as_secs_f64() / took.as_secs_f64());
-    // A device with a write cache accepts the first steps faster than later ones.
+    // A device with a write cache accepts the first steps faster than later steps.
     let most = LONGEST_STEP.min(8 * written);
     ((fitting as u64).min(most) / block).max(1) * block
 }

@@ -45,7 +45,7 @@ pub struct Slice {
     pub ios: u64,
     /// Bytes of these requests.
     pub bytes: u64,
-    /// Bytes of all requests, including those before and after the measured time.
+    /// Bytes of all requests, including requests before and after the measured time.
     pub total_bytes: u64,
     /// CPU time of this process, user and system, during the measured time.
     pub cpu: Duration,

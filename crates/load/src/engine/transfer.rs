@@ -73,7 +73,7 @@ pub(super) struct Transfer {
     body_seed: u64,
 }
 
-/// The data in the source buffers of a job that writes. Requests change only the verify headers in it.
+/// The data in the source buffers of a job that writes. Requests change only the verify headers in this data.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Filling {
     content: Content,

@@ -42,8 +42,8 @@ enum Message<S> {
     Done(Option<S>, Result<(), LoadError>),
 }
 
-/// A thread calls this when it is ready; the call waits for the others. Returns the start time of the job, or `None`
-/// if the job does not start.
+/// Each thread calls this when it is ready; the call waits for the other threads. Returns the start time of the job, or
+/// `None` if the job does not start.
 pub(super) type Ready<'a> = &'a mut dyn FnMut() -> Option<u64>;
 
 impl WorkerPool {

@@ -81,7 +81,7 @@ fn was_there(error: &LoadError) -> bool {
     matches!(error, LoadError::File { source, .. } if source.kind() == ErrorKind::AlreadyExists)
 }
 
-/// Creates all files and flushes. Returns true if `stop` interrupted it.
+/// Creates all files and flushes. Returns true if `stop` interrupted this.
 pub(super) fn create(
     tree: &mut Tree,
     open: &Open,

@@ -28,6 +28,6 @@ pub(super) fn drop_caches(tree: &Tree, open: &Open, data: bool) -> Result<bool, 
 fn drop_pages(tree: &Tree, open: &Open, index: usize) -> Result<(), LoadError> {
     let (folder, name) = tree.location(index);
     let failed = |e| LoadError::file("open", tree.path_of(index), e);
-    // This is only advice: a file system may keep its pages. In that case, the device's counters reveal this.
+    // This is only advice: a file system may keep its pages. If it does so, the device's counters reveal it.
     open.folders[folder].forget(OsStr::new(&name)).map_err(failed)
 }

@@ -195,7 +195,7 @@ impl FileSet {
 
 impl Drop for FileSet {
     fn drop(&mut self) {
-        // Errors cannot be returned here; call `remove` to get them.
+        // Errors cannot be returned here; call `remove` to get the errors.
         let _ = self.remove();
     }
 }

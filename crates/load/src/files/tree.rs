@@ -47,7 +47,7 @@ pub(super) struct Tree {
     pub(super) renames_exclusively: bool,
 }
 
-/// The open folders of a tree. Names are looked up only relative to them.
+/// The open folders of a tree. Names are looked up only relative to these folders.
 pub(super) struct Open {
     pub(super) root: Directory,
     pub(super) folders: Vec<Directory>,

@@ -1,4 +1,4 @@
-//! Checks that a job is valid by itself and for its I/O target.
+//! Checks that a job is valid in itself and for its I/O target.
 
 use std::ops::Range;
 

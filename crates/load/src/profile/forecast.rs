@@ -57,10 +57,10 @@ pub struct Assumptions {
 }
 
 /// The amounts of data and the times of a run. Timed trials take exactly the given time. Their amounts of data, and the
-/// times of all other trials, are calculated from the assumed speeds. Caches reduce both.
+/// times of all other trials, are calculated from the assumed speeds. Caches reduce both amounts and times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
-    /// Number of trials, including discarded ones.
+    /// Number of trials, including discarded trials.
     pub trials: u64,
     /// Bytes written, including the filling of the scratch file.
     pub bytes_written: u64,

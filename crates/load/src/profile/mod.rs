@@ -1,6 +1,6 @@
 //! Workload profiles: the workloads of well-known benchmarks, as data.
 //!
-//! A profile is a TOML file; `profiles/` contains the built-in ones.
+//! A profile is a TOML file; `profiles/` contains the built-in profiles.
 
 mod error;
 mod fio;
@@ -61,7 +61,7 @@ pub struct Profile {
     pub trial_s: Option<f64>,
     /// Trials per workload and arm; if `None`, as many as are needed for narrow intervals.
     pub trials: Option<u32>,
-    /// Unmeasured time before each timed trial in seconds; if `None`, the runner chooses it.
+    /// Unmeasured time before each timed trial in seconds; if `None`, the runner chooses this time.
     pub ramp_s: Option<f64>,
     /// Pause before each trial, in seconds.
     pub pause_s: f64,
@@ -112,8 +112,7 @@ impl Profile {
     /// The name of the built-in profile to which the user's text refers. The case is ignored, and a unique part of the
     /// name is sufficient.
     ///
-    /// # Errors
-    /// [`ProfileError::Unknown`] if the text matches no profile, or more than one.
+    /// # Errors [`ProfileError::Unknown`] if the text matches no profile, or more than one profile.
     pub fn meant(asked: &str) -> Result<&'static str, ProfileError> {
         let all = built_in();
         let found =

@@ -173,7 +173,7 @@ impl FileSizes {
 /// Sizes of small files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FileSizes {
-    /// The same size for all files, in bytes.
+    /// One size for all files, in bytes.
     Fixed(u64),
     /// Sizes whose logarithm is normally distributed, derived from the seed and limited to 1 MiB.
     LogNormal {

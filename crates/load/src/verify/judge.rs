@@ -4,7 +4,7 @@ use super::map::{History, Writer};
 use super::{Fault, Finding, Verification};
 use crate::{SECTOR, SectorState, verify_sector};
 
-/// Judges units by comparing them with the data that the jobs may have left there.
+/// Judges units by comparing them with the data that the jobs may have left in them.
 pub(super) struct Judge {
     pub(super) writers: Vec<Writer>,
 }

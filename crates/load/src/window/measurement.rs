@@ -28,9 +28,9 @@ pub struct Measurement {
     /// Number of file flushes that ended in the measured time. Flushes that are part of a write
     /// ([`Flush::EachWrite`](crate::Flush::EachWrite)) are not counted separately.
     pub flushes: u64,
-    /// Total latency of each counted request, from before the inline layer seals a write until after it opens a read.
-    /// In a mix, the latency of a read starts when it is submitted, so it does not include the sealing of writes in
-    /// the same batch.
+    /// Total latency of each counted request, including the time in which the inline layer seals a write or opens a
+    /// read. In a mix, a read's latency starts with its submission, so the latency does not include the sealing of
+    /// writes in the same batch.
     pub latency: Histogram<u64>,
     /// Time from the start of the latency until the kernel had accepted the request.
     pub submission: Histogram<u64>,

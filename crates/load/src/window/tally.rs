@@ -51,7 +51,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 /// The n in "one in n requests is a sample". If the total number of requests of a job is known, the samples are
-/// distributed evenly over them.
+/// distributed evenly over all requests.
 fn sample_every(job: &Job) -> u64 {
     match job.amount {
         Amount::Bytes(bytes) => {

@@ -96,8 +96,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: the stream is open and is not used again; its buffer is dropped after it. `fclose` writes data that
-        // a stopped job has left in the buffer; the result is not needed.
+        // SAFETY: the stream is open and is not used again; its buffer is dropped after the stream. `fclose` writes
+        // data that a stopped job has left in the buffer; the result is not needed.
         unsafe { libc::fclose(self.stream.as_ptr()) };
     }
 }

@@ -151,7 +151,7 @@ fn new_port() -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// The request in flight in a slot, if there is one.
+/// The request in flight in a slot, if any.
 struct Slot {
     /// Windows' from submission to completion.
     overlapped: OVERLAPPED,
@@ -295,9 +295,9 @@ impl Drop for Port {
 /// Why the next request must wait.
 enum Hold {
     No,
-    /// Until all earlier requests have completed, and a flush as well.
+    /// Until all earlier requests and a flush have completed.
     Flush,
-    /// Until this time, at which it is due.
+    /// Until this time, at which the request is due.
     Until(u64),
 }
 

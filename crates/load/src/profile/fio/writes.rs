@@ -6,10 +6,10 @@ use super::reader::Reader;
 use crate::{Content, Direction, Flush};
 
 impl Reader<'_> {
-    /// fio's four ways to flush. In cryptbench, a job can use only one of them.
+    /// fio's four ways to flush. In cryptbench, a job can use only one of these ways.
     ///
-    /// With `fsync` and `fdatasync` each flush is a separate request (`get_rw_ddir` of its io_u.c): it does not wait
-    /// for earlier requests, and there is no flush after the last write.
+    /// With `fsync` and `fdatasync` each flush is a separate request (`get_rw_ddir` of its io_u.c): such a flush does
+    /// not wait for earlier requests, and there is no flush after the last write.
     pub(super) fn flush(
         &self,
         direction: Direction,

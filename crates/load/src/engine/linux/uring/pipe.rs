@@ -133,7 +133,7 @@ impl<'a> Pipe<'a> {
 
 /// A request that completes after [`STOP_POLL`], which bounds every wait.
 ///
-/// A timeout on each wait would arm and cancel a timer per wait, which takes tenths of a microsecond, and longer in
+/// A timeout on each wait would arm and cancel a timer per wait, which takes tenths of a microsecond, or longer in
 /// virtual machines.
 fn tick() -> squeue::Entry {
     static POLL: Timespec = Timespec::new().nsec(STOP_POLL.subsec_nanos());

@@ -71,7 +71,7 @@ pub(super) enum Hold {
     Flush,
     /// For a flush that is submitted as a separate request.
     QueueFlush,
-    /// Until it is due at this time.
+    /// Until this time, at which the request is due.
     Until(u64),
 }
 
@@ -90,8 +90,8 @@ pub(super) struct Submitter<'a, P> {
     fixed_buffers: bool,
     write_flags: i32,
     unsent: Batch,
-    /// The latest clock reading, and whether data was sealed or requests were submitted after it. If so, the recorded
-    /// start of the next request would be too early.
+    /// The latest clock reading, and whether data was sealed or requests were submitted after the reading. In that
+    /// case, using the reading as the start of the next request would be too early.
     now: u64,
     stale: bool,
     mixed: bool,
@@ -278,7 +278,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         let ptr = request.data.wrapping_add(request.moved as usize);
         let at = self.transfer.base + request.offset + u64::from(request.moved);
         let entry = opcode::Read::new(self.fd, ptr, request.piece).offset(at).build();
-        // SAFETY: as in `start`: the slot's request has completed, and the buffer belongs to it.
+        // SAFETY: as in `start`: the slot's request has completed, and the buffer belongs to that request.
         unsafe { self.push(queue, request, slot, entry.flags(squeue::Flags::ASYNC)) };
     }
 
