@@ -46,7 +46,7 @@ pub struct SpeedRequest {
     /// Numbers of threads; 0 means one per CPU. An empty list selects one thread and all CPUs.
     pub threads: Vec<usize>,
     /// Numbers of bytes that each thread passes per call; every size is measured. A single size must be a multiple of
-    /// every data unit. Several sizes are each combined with the data units that divide them.
+    /// every data unit. Each of several sizes is combined with the data units that divide it.
     pub buffers: Vec<u64>,
     /// Time for the whole measurement; it can be exceeded because of the minimum length of samples.
     pub time: Duration,

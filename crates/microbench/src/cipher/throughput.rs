@@ -76,7 +76,7 @@ impl Speed {
             kernel: case.kernel,
             encrypt,
             decrypt,
-            // The mean is that of the two displayed figures, so that a table is consistent.
+            // The mean is calculated from the two displayed figures, so that a table is consistent.
             mean: Throughput { mb_s: f64::midpoint(encrypt.mb_s, decrypt.mb_s), ..means },
         }
     }

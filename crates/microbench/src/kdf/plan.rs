@@ -131,7 +131,7 @@ struct Sample {
 }
 
 impl KdfPlan {
-    /// Total number of samples; [`run`](Self::run) reports each.
+    /// Total number of samples; [`run`](Self::run) reports each sample.
     pub fn samples(&self) -> u32 {
         self.functions.len() as u32 * self.rounds
     }
