@@ -40,8 +40,8 @@ impl Opening {
         Self { alone, ..self }
     }
 
-    /// Does not wait for the other end of a pipe, and does not make a terminal the controlling terminal. Reads do
-    /// not wait either.
+    /// Does not wait for the other end of a pipe, and does not make a terminal the controlling terminal. Reads from the
+    /// file do not wait either.
     pub fn without_waiting(self) -> Self {
         Self { without_waiting: true, ..self }
     }
@@ -83,8 +83,7 @@ pub fn without_name(directory: &Path) -> io::Result<File> {
 
 /// Opens the same file again for reading and writing, bypassing the page cache. The file need not have a name.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot do that.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot reopen a file.
 pub fn reopen_direct(file: &File) -> io::Result<File> {
     system::reopen_direct(file)
 }
@@ -153,12 +152,12 @@ pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
 }
 
 /// Advises the kernel to drop the clean pages of a file from the page cache; requires no privileges. This is only
-/// advice: the kernel may ignore it, without reporting that. No effect on systems that do not accept such advice.
+/// advice: the kernel may ignore it without reporting so. No effect on systems that do not accept such advice.
 pub fn forget(file: &File) {
     system::forget(file);
 }
 
-/// The same for the `len` bytes at `offset`; `len` is at least 1.
+/// Like [`forget`], for the `len` bytes at `offset`; `len` is at least 1.
 pub fn forget_range(file: &File, offset: u64, len: u64) {
     system::forget_range(file, offset, len);
 }
@@ -189,7 +188,7 @@ pub fn allocate(file: &File, size: u64) -> io::Result<()> {
     system::allocate(file, size)
 }
 
-/// The same; if the file system cannot allocate in advance, only sets the length.
+/// Like [`allocate`]; if the file system cannot allocate in advance, only sets the length.
 ///
 /// # Errors
 /// The operating system's error.

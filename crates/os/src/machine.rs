@@ -17,7 +17,7 @@ pub struct Machine {
     pub os: String,
     /// Name of the hypervisor or container, if one is detected.
     pub virtualisation: Option<String>,
-    /// Name of the emulator, if there is one; speeds then do not apply to hardware.
+    /// Name of the emulator, if any, in which case speeds do not apply to hardware.
     pub emulated: Option<String>,
     /// One-minute load average.
     pub load_average: f64,
@@ -83,7 +83,7 @@ pub fn missing_file_system() -> Option<&'static str> {
     crate::system::machine::missing_file_system()
 }
 
-/// Number of CPUs for which the kernel is prepared, including offline ones; 1 if the kernel does not report the number.
+/// Number of CPUs for which the kernel is prepared, including offline CPUs; 1 if the kernel does not report the number.
 pub fn possible_cpus() -> u32 {
     crate::system::machine::possible_cpus().unwrap_or(1).max(1)
 }
@@ -114,7 +114,8 @@ pub fn host_name() -> String {
     crate::system::machine::host_name().unwrap_or_default()
 }
 
-/// The ID of this installation (machine-id(5)), which its owner may want to keep private; `None` if it has none.
+/// The ID of this installation (machine-id(5)), which its owner may want to keep private; `None` if the installation
+/// has no ID.
 pub fn machine_id() -> Option<String> {
     crate::system::machine::machine_id()
 }

@@ -29,7 +29,7 @@ impl NewFile {
         Self::begin_in(directory, name, mode)
     }
 
-    /// The same in a directory that is already open.
+    /// Like [`Self::begin`], in a directory that is already open.
     ///
     /// # Errors
     /// Those of [`Self::begin`].

@@ -18,9 +18,9 @@ pub struct DeviceCounts {
     pub reads: u64,
     /// Completed write requests.
     pub writes: u64,
-    /// Total nanoseconds that these reads took.
+    /// Total time of the completed reads in nanoseconds.
     pub read_ns: u64,
-    /// Total nanoseconds that these writes took.
+    /// Total time of the completed writes in nanoseconds.
     pub write_ns: u64,
     /// Nanoseconds during which requests were in flight. Linux counts in clock ticks; a tick in which a request
     /// started counts in full.
@@ -88,7 +88,7 @@ fn time_since(now: u64, earlier: u64) -> u64 {
 pub enum CountedBy {
     /// The operating system, through the file or volume that [`crate::storage::Node::counters`] returns.
     System(PathBuf),
-    /// The device itself, if it is part of this process.
+    /// The device itself, if the device is part of this process.
     Itself(Arc<dyn Fn() -> DeviceCounts + Send + Sync>),
 }
 

@@ -5,7 +5,7 @@
 pub struct ThreadTime {
     /// Its number.
     pub id: u32,
-    /// Its name in the kernel, which shows a worker's purpose; known only for the busiest threads.
+    /// The thread's name in the kernel, which shows a worker's purpose; known only for the busiest threads.
     pub name: String,
     /// CPU nanoseconds.
     pub ns: u64,

@@ -33,7 +33,7 @@ fn limits_under(root: &Path) -> Limits {
 }
 
 /// The longest wait in any of the groups. The wait of a group with a quota includes the waits that its quota caused in
-/// the groups below it.
+/// lower groups.
 fn throttled_under(root: &Path) -> Option<Duration> {
     let of = |group: &PathBuf| {
         quota(group)?;

@@ -425,7 +425,7 @@ impl Directory {
         Ok(rustix::fs::syncfs(&self.descriptor)?)
     }
 
-    /// A path that reaches this directory from this process while it is open, even if it is moved.
+    /// A path by which this process reaches the directory for as long as it is open, even if it is moved.
     pub fn reached(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
     }

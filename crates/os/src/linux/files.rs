@@ -33,7 +33,7 @@ pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> OsString {
 pub(crate) fn open(how: Opening, path: &Path) -> io::Result<File> {
     let mut flags = OFlags::empty();
     flags.set(OFlags::DIRECT, how.direct);
-    // On a block device, O_EXCL fails if anything in the kernel has claimed it (open(2)).
+    // On a block device, O_EXCL fails if anything in the kernel has claimed the device (open(2)).
     flags.set(OFlags::EXCL, how.alone);
     flags.set(OFlags::NONBLOCK | OFlags::NOCTTY, how.without_waiting);
     File::options().read(true).write(how.write).custom_flags(custom(flags)).open(path)

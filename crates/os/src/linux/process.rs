@@ -30,7 +30,7 @@ pub(crate) struct Stat {
     /// User and system time. In `/proc/PID/task/TID`, the time of the thread; in `/proc/PID`, the time of all threads,
     /// including those that exited.
     pub(crate) cpu_ticks: u64,
-    /// The same for children that exited and were waited for, and for their children.
+    /// User and system time of children that exited and were waited for, and of their children.
     pub(crate) waited_ticks: u64,
     /// Start time since boot.
     pub(crate) start_ticks: u64,

@@ -15,7 +15,7 @@ pub enum Bus {
     Mmc {
         /// `SD` or `MMC`.
         card: String,
-        /// Whether it has boot partitions or a wear report, as only soldered chips do.
+        /// Whether the device has boot partitions or a wear report, as only soldered chips do.
         is_soldered: bool,
     },
     /// Serial Attached SCSI.
@@ -65,7 +65,7 @@ pub struct Signs {
 /// The kind of a device, and the evidence for that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// The kind; `None` if it is not known.
+    /// The kind; `None` if unknown.
     pub kind: Option<DeviceKind>,
     /// The evidence for the kind, or the reason why the kind is not known.
     pub why: String,

@@ -104,8 +104,8 @@ pub(super) fn reopen(file: &File, flags: u32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
-/// The same, if the call is missing as in Wine: the file is opened by its path, if the path still leads to the same
-/// file.
+/// Like [`reopen`], for systems without the call, such as Wine: opens the file by its path, if the path still leads to
+/// the same file.
 fn reopen_by_path(file: &File, flags: u32) -> io::Result<File> {
     let mut options = File::options();
     let again = options.read(true).write(true).custom_flags(flags).open(path_of(file)?)?;
@@ -123,7 +123,7 @@ pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     done(unsafe { fs::MoveFileExW(from.as_ptr(), to.as_ptr(), 0) })
 }
 
-/// Whether Wine runs this program: its ntdll has a function that Windows' does not.
+/// Whether Wine runs this program: Wine's ntdll has a function that the ntdll of Windows does not have.
 pub(super) fn is_wine() -> bool {
     let name = wide("ntdll.dll");
     // SAFETY: the name is zero-terminated; every process has this library loaded, and keeps it.
@@ -270,7 +270,7 @@ pub(super) fn process_times(process: HANDLE) -> io::Result<(u64, u64)> {
 
 /// CPU time of this process in units of 100 ns.
 pub(super) fn own_time() -> Option<u64> {
-    // SAFETY: it has no arguments; its result need not be closed.
+    // SAFETY: the call has no arguments, and its result need not be closed.
     let this = unsafe { threading::GetCurrentProcess() };
     Some(process_times(this).ok()?.1)
 }
@@ -305,7 +305,7 @@ pub(super) fn is_elevated() -> bool {
     if opened == 0 {
         return false;
     }
-    // SAFETY: the call has just opened it, and nothing else owns it.
+    // SAFETY: the call has just opened the handle, and nothing else owns it.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
     let mut found = TOKEN_ELEVATION { TokenIsElevated: 0 };
     let mut len = 0;
@@ -381,10 +381,10 @@ pub(super) fn console_width() -> Option<u16> {
 /// Enables ANSI sequences in both consoles; `false` if either is a console that does not support them.
 pub(super) fn enable_ansi() -> bool {
     let on = |stream| {
-        // SAFETY: its argument is a number; its result need not be closed.
+        // SAFETY: the call's argument is a number, and its result need not be closed.
         let handle = unsafe { console::GetStdHandle(stream) };
         let mut mode = 0;
-        // SAFETY: the number belongs to the call; a handle that is not a console is refused.
+        // SAFETY: the number that the call writes outlives it; a handle that is not a console is refused.
         if unsafe { console::GetConsoleMode(handle, &raw mut mode) } == 0 {
             return true;
         }

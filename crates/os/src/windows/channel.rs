@@ -1,4 +1,4 @@
-//! Messages with open files: Windows does not support them, and nothing is served here.
+//! Messages with open files: Windows does not support such messages, and nothing is served there.
 
 use std::fs::File;
 use std::io;

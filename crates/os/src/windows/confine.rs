@@ -1,4 +1,4 @@
-//! Confined processes: Windows serves nothing that would need one.
+//! Confined processes: on Windows, nothing is served that would need such a process.
 
 use std::io;
 

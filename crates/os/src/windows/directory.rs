@@ -51,7 +51,7 @@ impl FileIdentity {
         let found = call::information(file)?;
         let created =
             found.created.cast_signed().checked_sub(EPOCH).and_then(|t| t.checked_mul(100));
-        // Wine derives it from the last change.
+        // Wine derives the creation time from the last change.
         let born = created.filter(|_| !call::is_wine());
         Ok(Self { device: found.volume, inode: found.index, born })
     }
@@ -73,8 +73,8 @@ impl FileIdentity {
     }
 }
 
-/// A directory. Windows calls use paths, so anyone who can rename it can redirect operations in it; its identity is
-/// that of the directory that was opened.
+/// A directory. Windows calls use paths, so anyone who can rename the directory can redirect operations in it. The
+/// identity is that of the directory that was opened.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -142,7 +142,7 @@ impl Directory {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Gives it the permissions of another directory.
+    /// Gives this directory the permissions of another directory.
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`]: Windows has different permissions.
@@ -368,7 +368,7 @@ impl Directory {
         Ok(())
     }
 
-    /// Its identity.
+    /// The directory's identity.
     ///
     /// # Errors
     /// The operating system's error.

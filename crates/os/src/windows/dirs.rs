@@ -23,7 +23,7 @@ pub(crate) fn may_write(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| !found.permissions().readonly() || found.is_dir())
 }
 
-/// Only an attempt can show this.
+/// Only an attempt to write can show this.
 pub(crate) fn writable(_: &Path) -> io::Result<()> {
     Ok(())
 }

@@ -71,7 +71,7 @@ pub(crate) fn with_direct(file: &Arc<File>, direct: bool) -> io::Result<Arc<File
     call::reopen(file, if direct { DIRECT } else { 0 }).map(Arc::new)
 }
 
-/// Another handle to an open file, for requests that do not wait; they bypass the cache if `direct` is set.
+/// Another handle to an open file, for requests that do not wait. The requests bypass the cache if `direct` is set.
 ///
 /// # Errors
 /// The operating system's error.
@@ -157,8 +157,8 @@ pub(super) fn flush_volume(path: &Path) -> io::Result<()> {
     File::options().write(true).open(device)?.sync_all()
 }
 
-/// Windows allocates space when it extends a file, and reports an error if there is not enough. Unwritten parts read as
-/// zeros without access to the disk, so the file must be filled before a measurement.
+/// Windows allocates space when it extends a file, and reports an error if there is not enough space. Unwritten parts
+/// read as zeros without access to the disk, so the file must be filled before a measurement.
 pub(crate) fn allocate(file: &File, size: u64) -> io::Result<()> {
     allocate_or_extend(file, size)
 }

@@ -87,7 +87,7 @@ pub fn renamed_by(_: &Path, _user: u32, _: Writers) -> io::Result<Option<PathBuf
     Ok(None)
 }
 
-/// The same.
+/// Nobody, for the same reason as in [`renamed_by`].
 ///
 /// # Errors
 /// Never fails here.

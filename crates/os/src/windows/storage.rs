@@ -268,7 +268,7 @@ impl Tree {
         Ok(Some(Node(PathBuf::from(drive).join("\\"))))
     }
 
-    /// None: devices have no numbers here.
+    /// None: on Windows, devices have no numbers.
     pub fn of_number(&self, _number: u64) -> Option<Node> {
         None
     }

@@ -4,7 +4,7 @@ use std::io;
 
 /// Marks `first` and all higher descriptors as to be closed by execve(2).
 pub(in crate::linux) fn close_on_exec(first: u32) -> io::Result<()> {
-    // SAFETY: three integers, no pointer. It changes flags of descriptors and closes none.
+    // SAFETY: three integers, no pointer. The call changes flags of descriptors, and does not close any descriptor.
     let done =
         unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if done == 0 {

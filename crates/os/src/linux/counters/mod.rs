@@ -33,7 +33,7 @@ pub struct Snapshot {
 #[derive(Clone, Debug)]
 struct Close {
     at: Instant,
-    /// The same moment, in clock ticks since boot.
+    /// The moment `at`, in clock ticks since boot.
     boot_ticks: u64,
     machine: Option<MachineTicks>,
     device: Option<DeviceCounts>,

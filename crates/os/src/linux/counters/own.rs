@@ -1,4 +1,4 @@
-//! CPU time of this process by purpose: submitting the load, serving it, or kernel work for both.
+//! CPU time of this process by purpose: submitting the load, serving the load, or kernel work for either.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -83,8 +83,8 @@ impl Sensors {
         self.temperatures.iter().filter_map(|file| number(file)).max().map(|t| t as f64 / 1e3)
     }
 
-    /// Mean over the CPUs, MHz. Without a frequency driver, the kernel knows only a nominal
-    /// frequency, not a measured one.
+    /// Mean over the CPUs, MHz. Without a frequency driver, the kernel knows only a nominal frequency, not a measured
+    /// frequency.
     pub(super) fn frequency_mhz(&self) -> Option<f64> {
         let rates: Vec<u64> = self.frequencies.iter().filter_map(|file| number(file)).collect();
         (!rates.is_empty()).then(|| rates.iter().sum::<u64>() as f64 / rates.len() as f64 / 1e3)

@@ -157,7 +157,8 @@ const BY_UUID: [(&str, &str); 8] = [
 ];
 
 impl Node {
-    /// The encryption of this device itself, as far as the device's name shows it; `None` if it does not encrypt.
+    /// The encryption of this device itself, as far as the device's name shows it; `None` if the device does not
+    /// encrypt.
     pub fn encryption(&self) -> Option<&'static str> {
         let name = self.attribute("dm/name")?;
         let uuid = self.attribute("dm/uuid").unwrap_or_default();
@@ -248,7 +249,7 @@ impl Tree {
         })
     }
 
-    /// The loop devices over this one.
+    /// The loop devices over this device.
     ///
     /// # Errors
     /// If the kernel's list of devices cannot be read.
@@ -324,7 +325,7 @@ impl Tree {
         files.into_iter().find(|file| !is_device(file))
     }
 
-    /// A device and everything below it.
+    /// A device and all devices below it, including those that hold the files of loop devices.
     pub fn stack(&self, top: &Node) -> BTreeSet<Node> {
         let mut all = BTreeSet::from([top.clone()]);
         let mut level = vec![top.clone()];
@@ -341,7 +342,7 @@ impl Tree {
         all.iter().filter(|node| self.below(node).is_empty()).map(Node::name).collect()
     }
 
-    /// The devices built on this one: mappings, arrays, volume groups.
+    /// The devices built on this device: mappings, arrays, volume groups.
     ///
     /// # Errors
     /// If the kernel's list of holders cannot be read.

@@ -33,13 +33,13 @@ const TRUSTED: [&str; 4] = ["S-1-5-18", "S-1-5-32-544", "S-1-3-0", "S-1-3-4"];
 pub(crate) struct Rights {
     /// The owner, as `S-1-5-...`.
     pub(crate) owner: String,
-    /// The users who may change it according to its access list; `None` if there is no list, or if the list has an
-    /// unknown form.
+    /// The users who may change the file or directory according to its access list; `None` if there is no list, or if
+    /// the list has an unknown form.
     pub(crate) changed_by: Option<Vec<String>>,
 }
 
 impl Rights {
-    /// Whether only `user`, administrators and the system can change it.
+    /// Whether only `user`, administrators and the system can change the file or directory.
     pub(crate) fn are_of(&self, user: &str) -> bool {
         let trusted = |who: &str| who == user || TRUSTED.contains(&who);
         let all = self.changed_by.as_ref();
@@ -52,7 +52,7 @@ struct Local(*mut std::ffi::c_void);
 
 impl Drop for Local {
     fn drop(&mut self) {
-        // SAFETY: a call allocated it, and nothing else frees it.
+        // SAFETY: a call allocated the memory, and nothing else frees it.
         unsafe { LocalFree(self.0) };
     }
 }
