@@ -65,7 +65,7 @@ pub struct Command {
     directory: Option<PathBuf>,
     /// The words behind it.
     after: String,
-    /// Whether the directory of the run is appended.
+    /// Whether the run's directory is appended.
     takes_run: bool,
 }
 
@@ -80,7 +80,7 @@ impl Command {
         Self { takes_run: true, ..Self::new(words) }
     }
 
-    /// The command as typed in `here` by a user who knows that `run` is the directory of the run.
+    /// The command as typed in `here` by a user who knows that `run` is the run's directory.
     pub fn typed_of(&self, here: Option<&Path>, run: Option<&str>) -> String {
         let directory = self.directory.as_deref().filter(|directory| here != Some(directory));
         let run = self.takes_run.then(|| run.unwrap_or(RUN_DIRECTORY).to_owned());

@@ -139,7 +139,7 @@ fn dominance(model: &CostModel) -> String {
     })
 }
 
-/// Whole KiB from 4 KiB on: the size at which both costs are equal is not known to the byte.
+/// Whole KiB for 4 KiB or more: the size at which both costs are equal is not known to the byte.
 pub fn rounded(bytes: f64) -> u64 {
     match bytes {
         b if b >= 4096.0 => ((b / 1024.0).round() * 1024.0) as u64,
@@ -161,7 +161,7 @@ fn lost(extra_s: f64, plain_s: f64) -> f64 {
     extra_s / (plain_s + extra_s)
 }
 
-/// The loss of a step relative to the speed before it, in percent: `8.1 [6.9, 9.3]`; a gain is negative.
+/// The loss in a step as a percentage of the speed before it: `8.1 [6.9, 9.3]`; a gain is negative.
 pub fn taken(step: &Step) -> String {
     let loss = |log: f64| percent_digits(-100.0 * log.exp_m1());
     let c = &step.change;

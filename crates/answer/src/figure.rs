@@ -49,7 +49,7 @@ pub struct Columns {
     pub title: Option<String>,
     /// Text columns before the choices, the most important first.
     pub before: Vec<Beside>,
-    /// The columns after the choices; the last is dropped first.
+    /// The columns after the choices; the last column is dropped first.
     pub behind: Vec<Beside>,
 }
 

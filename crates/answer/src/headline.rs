@@ -14,7 +14,7 @@ use crate::place;
 use crate::quantity::percent_digits;
 use crate::wording::list;
 
-/// From this factor on, a lead is printed as a factor.
+/// A lead of at least this factor is printed as a factor.
 const TELLING_FACTOR: f64 = 1.5;
 
 pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
@@ -77,7 +77,7 @@ pub(crate) fn headline(view: &View<'_, '_>) -> Vec<String> {
     said
 }
 
-/// The arms that are not to be avoided, or all if there are none.
+/// The arms that are not to be avoided, or all arms if there are none.
 fn sound<'a>(view: &View<'_, '_>, spoken: &[&'a Arm]) -> Vec<&'a Arm> {
     let sound: Vec<&Arm> = spoken.iter().copied().filter(|arm| !is_avoided(view, arm)).collect();
     if sound.is_empty() { spoken.to_vec() } else { sound }

@@ -133,8 +133,8 @@ pub(crate) struct SlowDriver<'a> {
     module: &'static str,
 }
 
-/// Linux ciphers for x86-64: a name in their drivers, the CPU feature that a faster driver needs, its
-/// description, and its module (arch/x86/crypto/Kconfig).
+/// Linux ciphers for x86-64: a name that occurs in their drivers, the CPU feature that a faster driver needs, a
+/// description of that feature, and the driver's module (arch/x86/crypto/Kconfig).
 const FAST: [(&str, &str, &str, &str); 4] = [
     ("aes", "aes", "the CPU's AES instructions", "aesni_intel"),
     ("serpent", "avx2", "the CPU's AVX2", "serpent_avx2"),
@@ -171,8 +171,8 @@ pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
     kernels.filter_map(of).collect()
 }
 
-/// The first sentence if the kernel is slower than it could be, because the costs that follow are then not those of
-/// the system itself.
+/// The first sentence if the kernel is slower than it could be, because the costs that follow are then not costs of the
+/// system itself.
 pub(crate) fn slow_kernel(view: &View<'_, '_>) -> Option<String> {
     let slow = slow_drivers(view);
     let first = slow.first()?;

@@ -216,7 +216,7 @@ pub fn of_system(name: &str) -> String {
     catalog::find(name).map_or_else(|| name.to_owned(), catalog::System::usual_title)
 }
 
-/// The base name with all properties that differ between the arms of this name: cipher, sector size and settings.
+/// The base name with all properties that differ between the arms with this name: cipher, sector size and settings.
 fn told_apart(base: &str, arm: &Arm, alike: &[&Arm]) -> String {
     let differs = |of: &dyn Fn(&Arm) -> Option<String>| {
         let values: BTreeSet<Option<String>> = alike.iter().map(|a| of(a)).collect();
@@ -245,7 +245,7 @@ pub fn cipher(arm: &Arm) -> Option<String> {
     arm.cipher.as_deref().map(catalog::cipher_title)
 }
 
-/// Whether tables use the names of workloads. Users of another program's profile know that program's names, and the
+/// Whether tables use the workloads' names. Users of another program's profile know that program's names, and the
 /// labels of a series tell its sizes apart.
 fn shows_names(plan: &Plan) -> bool {
     const MOST: usize = 24;

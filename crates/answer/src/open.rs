@@ -67,7 +67,7 @@ fn settled(view: &View<'_, '_>, undecided: &Undecided<'_>) -> Vec<Open> {
 /// A run that can be resumed: it was interrupted, or its budget ended before the requested number of repeats.
 fn interrupted(view: &View<'_, '_>) -> Option<Open> {
     let record = view.lookup.record;
-    // A killed run has not recorded why its workloads ended.
+    // If a run was killed, the reason why its workloads ended is not recorded.
     let ended = |stop: &WorkloadStop| stop.reason != StopReason::Interrupted;
     let by_itself = !record.stops.is_empty() && record.stops.iter().all(ended);
     let so_far = match record.plan.fixed_trials() {
@@ -265,7 +265,7 @@ struct Undecided<'a> {
     /// The results that an additional hour would decide, in sentences, and the required time.
     within: Vec<String>,
     needs: Vec<Need>,
-    /// The systems concerned, if not all.
+    /// The systems to which this applies, unless it applies to all.
     arms: Vec<&'a Arm>,
     /// The results that an additional hour would not decide.
     beyond: Vec<String>,

@@ -1,4 +1,4 @@
-//! The special properties of the measured target, in sentences: the first thing a reader must know.
+//! The special properties of the measured target, in sentences: what a reader must know first.
 
 use cryptbench_record::{Limits, PlaceKind, Record, Target};
 

@@ -31,7 +31,7 @@ pub fn fraction(fraction: f64) -> String {
     percent(fraction * 100.0)
 }
 
-/// A ratio to plain and its interval in percent: `86 [83, 89]`.
+/// A ratio to plain and its interval, as percentages: `86 [83, 89]`.
 pub fn kept(e: &Estimate) -> String {
     let (ratio, interval) = kept_parts(e);
     format!("{ratio} {interval}")
@@ -49,8 +49,8 @@ pub fn kept_percent(e: &Estimate) -> String {
     format!("{ratio} % [{low}, {high}]")
 }
 
-/// A ratio in percent and the larger distance to the ends of its interval, such as `51` and `±3`, rounded to the same
-/// precision as in [`kept`].
+/// A ratio as a percentage, and the larger distance to the ends of its interval, such as `51` and `±3`, rounded to the
+/// same precision as in [`kept`].
 pub fn kept_spread(ratio: f64, low: f64, high: f64, fine_below: f64) -> (String, String) {
     let values = [ratio, low, high].map(|v| v * 100.0);
     let decimals = decimals(values, fine_below);
@@ -74,8 +74,8 @@ pub fn share_words(ratio: f64, low: f64, high: f64) -> String {
 /// Percentage below which [`kept`] shows a decimal.
 pub const FINE_BELOW: f64 = 9.95;
 
-/// Ratio, low and high in percent with the same number of decimals. Decimals are used only if the three would otherwise
-/// look the same, which would hide the interval, or if whole percentages are too coarse.
+/// Ratio, low and high as percentages with the same number of decimals. Decimals are used only if the three would
+/// otherwise look the same, which would hide the interval, or if whole percentages are too coarse.
 fn kept_numbers(e: &Estimate) -> [String; 3] {
     let values = [e.ratio, e.low, e.high].map(|v| v * 100.0);
     let decimals = decimals(values, FINE_BELOW);
@@ -303,7 +303,7 @@ fn trim_zero(number: String) -> String {
 
 /// A number without its decimals, and with a comma before every three digits.
 pub fn thousands(value: impl Display) -> String {
-    // The precision has no effect on an integer.
+    // The precision in the format has no effect on an integer.
     let plain = format!("{value:.0}");
     let (sign, number) = match plain.strip_prefix('-') {
         Some(rest) => ("-", rest),

@@ -1,4 +1,4 @@
-//! Important facts about the machine, and names for the sources of CPU and energy use.
+//! Important facts about the machine, and names for the sources of CPU and energy figures.
 
 use cryptbench_catalog::{BUILTIN_MOUNTED, Family, find};
 use cryptbench_estimate::accounting::{HOT, Heat, clock_change, flushed_late, heat};

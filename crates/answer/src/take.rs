@@ -168,7 +168,7 @@ fn sector_size(view: &View<'_, '_>) -> Option<String> {
     if compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. })) {
         return None;
     }
-    // A workload for which even plain storage was served from a cache does not count as cached.
+    // A workload in which plain storage was also served from a cache does not count as cached.
     let cached = |w: &&&Workload| view.lookup.plain(w).is_some_and(|c| c.cached);
     let uncached = |of: &[&Workload]| of.len() - of.iter().filter(cached).count();
     // The best of several kinds may be best by chance. At least one of its workloads must show a gain after correction

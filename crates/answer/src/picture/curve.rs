@@ -140,7 +140,7 @@ impl Places {
     }
 }
 
-/// The samples of the measured trials of a workload, of one arm or of all.
+/// The samples of the measured trials of a workload, of one arm or of all arms.
 fn samples<'a>(
     lookup: &Lookup<'a>,
     workload: &'a Workload,

@@ -56,7 +56,7 @@ impl Map {
         &self.cells[file * columns..(file + 1) * columns]
     }
 
-    /// Smallest, mean and largest difference in percent.
+    /// Smallest, mean and largest percentage difference.
     pub fn range(&self) -> Option<[f64; 3]> {
         let all: Vec<f64> = self.cells.iter().flatten().map(|d| d.percent).collect();
         let least = all.iter().copied().reduce(f64::min)?;

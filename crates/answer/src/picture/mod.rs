@@ -22,7 +22,7 @@ pub const MOST_CHARTED: usize = 16;
 /// Up to this number of workloads, each workload has its own row in the tables of the page.
 pub const MOST_LISTED: usize = 100;
 
-/// The arms selected for a chart that has no room for all.
+/// The arms selected for a chart that has no room for all arms.
 pub struct Chosen<'a> {
     /// Plain first, then encrypted arms (the pass-through among them) in plan order.
     pub arms: Vec<&'a Arm>,
