@@ -1,6 +1,6 @@
 //! The ciphers that several systems or formats share, with their name in each.
 
-/// Separator in records between the names of several drivers of one arm.
+/// Separator in records between the names of an arm's drivers.
 pub const BETWEEN_DRIVERS: &str = " + ";
 
 /// The sector layout of VeraCrypt's volumes, by its name in records.

@@ -1,7 +1,7 @@
 //! The keywords for work in profiles, in records and in results from other programs.
 
 crate::named! {
-    /// The order of a workload's requests, or what it does instead of requests.
+    /// The order of a workload's requests, or what the workload does instead of requests.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Pattern {
         /// Block after block.
@@ -81,7 +81,7 @@ crate::named! {
         TrimmedMean = "trimmed-mean",
         /// The best trial.
         Best = "best",
-        /// The difference in percent of the larger value, averaged over the cells.
+        /// The difference as a percentage of the larger value, averaged over the cells.
         CellwisePercent = "cellwise-percent",
     }
 }
