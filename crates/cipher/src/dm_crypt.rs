@@ -152,7 +152,7 @@ fn built(
 
 impl Spec {
     fn parse(cipher: &str, mode: &str) -> Result<Self, CipherError> {
-        // In LUKS1, the cipher field by itself can contain a specification in the API's syntax.
+        // In LUKS1, the cipher field can contain a whole specification in the API's syntax.
         let whole = if mode.is_empty() { cipher.to_owned() } else { format!("{cipher}-{mode}") };
         match capi::translated(&whole) {
             Some((cipher, mode)) => Self::of(&cipher, &mode, whole),

@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CipherError {
-    /// The registry does not contain a cipher of this name.
+    /// The registry does not contain a cipher with this name.
     #[error("unknown cipher {name:?}; known: {}", known.join(", "))]
     Unknown {
         /// The requested name.

@@ -149,7 +149,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Start of the input and of the output, each valid for [`Self::len`] bytes while the buffer is borrowed. They
+    /// Start of the input and of the output, each valid for [`Self::len`] bytes while the buffer is borrowed. The two
     /// are equal or do not overlap.
     pub(crate) fn pointers(&mut self) -> (*const u8, *mut u8) {
         match &mut self.0 {

@@ -73,7 +73,7 @@ impl fmt::Display for LegacyMode {
 
 /// A cipher of old TrueCrypt volumes: algorithms in a mode.
 pub struct LegacyCipher {
-    /// Name for users, with the cipher that is applied last as the first, such as `AES(Twofish)`.
+    /// Name for users, in which the cipher that is applied last comes first, such as `AES(Twofish)`.
     pub name: &'static str,
     /// Mode of operation.
     pub mode: LegacyMode,
@@ -171,8 +171,8 @@ impl LegacyCipher {
     /// The cipher for a volume's data in 512-byte units, with the best kernel that the CPU supports and `tier`
     /// allows.
     ///
-    /// In CBC, unit numbers are the container's sector numbers; the first data sector of a normal
-    /// volume is 1. In LRW, they count from 0 at the start of the data, also in hidden volumes.
+    /// In CBC, unit numbers are the container's sector numbers; the first data sector of a normal volume is 1. In LRW,
+    /// unit numbers count from 0 at the start of the data, also in hidden volumes.
     ///
     /// # Errors
     /// [`CipherError::KeyLength`] if `keys` is not [`Self::key_bytes`] bytes long, or `iv_key` is not

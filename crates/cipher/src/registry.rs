@@ -121,7 +121,7 @@ pub fn history() -> &'static [CipherInfo] {
     HISTORY
 }
 
-/// The cipher with this name, also among those of [`history`].
+/// The cipher with this name, which may be a cipher in [`history`].
 ///
 /// # Errors
 /// As for [`find`].

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use crate::kernel::{BlockKernel, Buffer, Run, UnitKernel, Visit, tell};
 use crate::sector::Layout;
 
-/// Size in bytes of the sectors counted by the numbers.
+/// Size in bytes of the sectors that the numbers count.
 pub(crate) const SECTOR: u64 = 512;
 
 /// An IV generator for IVs of `N` bytes, which is 8 or 16 for a cipher block, and 32 for the tweak of a wide block.

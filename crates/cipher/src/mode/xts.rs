@@ -86,7 +86,7 @@ impl<C: BlockKernel<BLOCK>> UnitKernel for Xts<C> {
 pub(crate) struct Sequence<E> {
     encipher: E,
     run: Run,
-    /// Number of units whose tweak has not been encrypted yet.
+    /// Number of units whose tweaks have not been encrypted yet.
     units_left: usize,
     /// First masks of the next units, which were encrypted together.
     ready: Tweaks,

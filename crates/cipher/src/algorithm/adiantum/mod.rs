@@ -193,7 +193,7 @@ impl<K: Kernel> Adiantum<K> {
             let (key, (from, to)) = (&subkeys[index], part.pointers());
             self.kernel.run(
                 #[inline(always)]
-                // SAFETY: the instruction set is enabled; the pointers are those of the unit.
+                // SAFETY: the instruction set is enabled; the pointers are to the unit.
                 move || unsafe { chacha::stream::<K::Stream>(key, from, to, unit) },
             );
             let (bulk, _) = parts(part.dst());

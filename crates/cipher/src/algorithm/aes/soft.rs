@@ -141,7 +141,7 @@ fn inv_shift_rows(block: &Block, times: usize) -> Block {
 
 /// Turns blocks into bit planes.
 fn pack(blocks: &[Block; BLOCKS]) -> State {
-    // The byte in a row and column goes to byte 2 row + column / 2 of word 4 (column mod 2) + block. The
+    // The byte in a row and column is moved to byte 2 row + column / 2 of word 4 (column mod 2) + block. The
     // transposition then moves it to its final position.
     let word = |index: usize, block: usize| {
         let columns = blocks[block].as_chunks::<4>().0;

@@ -28,7 +28,7 @@ impl Kernel for Neon {
         unsafe { nibble::transform::<V128, ENCRYPT>(keys, masks, src, dst) }
     }
 
-    // Uses integer instructions, which the kernel itself hardly uses.
+    // Uses integer instructions, of which the kernel itself uses few.
     #[inline(always)]
     unsafe fn fill(first: u128, masks: &mut [u128]) {
         let mut next = first;

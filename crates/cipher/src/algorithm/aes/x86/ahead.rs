@@ -15,7 +15,7 @@ use super::xts::{Tweaks, UNITS, encrypt_tweaks};
 use crate::kernel::{BLOCK, Buffer, Run};
 use crate::vector::{V256, Vector, Words};
 
-/// Number of bytes whose masks are computed together: two sectors, or a KiB of a longer unit.
+/// Number of bytes whose masks are computed together: two sectors, or one KiB of a longer unit.
 const PIECE: usize = 1024;
 
 /// Size in bytes of a data unit that fills half a piece.

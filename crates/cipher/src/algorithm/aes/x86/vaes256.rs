@@ -48,8 +48,8 @@ macro_rules! times_x_bytes {
     }};
 }
 
-/// Shifts qwords left and restores the bits that each one lost: those of the low qword are moved to the high qword,
-/// and those of the high qword are reduced into the low qword.
+/// Shifts qwords left, and restores the bits that were shifted out: bits from the low qword are moved to the high
+/// qword, and bits from the high qword are reduced into the low qword.
 macro_rules! with_carry {
     ($shifted:expr, $carry:expr) => {{
         let reduced = _mm256_clmulepi64_epi128::<0x01>($carry, _mm256_set1_epi64x(REDUCTION));

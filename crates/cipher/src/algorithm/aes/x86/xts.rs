@@ -76,8 +76,8 @@ pub(super) unsafe fn encrypt_tweaks<V: Rounds, const R: usize>(
 ) {
     let start = tweaks.as_mut_ptr().cast::<u8>();
     let mut done = 0;
-    // SAFETY: the caller guarantees the instruction set. `UNITS` is a multiple of the blocks of a
-    // group and of a vector, so rounding `count <= UNITS` up to either stays inside the array.
+    // SAFETY: the caller guarantees the instruction set. `UNITS` is a multiple of the blocks of a group and of a
+    // vector, so rounding `count <= UNITS` up to a multiple of either stays inside the array.
     unsafe {
         while count - done >= GROUP * V::LANES {
             let at = start.add(done * BLOCK);
