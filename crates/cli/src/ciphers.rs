@@ -107,7 +107,7 @@ fn threads(count: usize) -> String {
     format!("{count} thread{}", if count == 1 { "" } else { "s" })
 }
 
-/// A rate in MB/s with three significant figures, and with a thousands separator from four digits on.
+/// A rate in MB/s with three significant figures, and with a thousands separator for four or more digits.
 fn rate(mb_s: f64) -> String {
     match mb_s {
         _ if mb_s < 9.995 => format!("{mb_s:.2}"),

@@ -85,8 +85,8 @@ fn elsewhere(list: &Path, owner: u32) -> Vec<Found> {
     found.collect()
 }
 
-/// Whether `directory` and the record or log in it belong to `owner` or root: another user must not control what is
-/// read by replacing a directory.
+/// Whether `directory` and the record or log in it belong to `owner` or root: another user must not be able to replace
+/// a directory, and thereby control what is read.
 fn is_run_of(directory: &Path, owner: u32) -> bool {
     let is_ours = |other: u32| other == owner || other == 0;
     let Ok(held) = Directory::open_no_follow(directory) else { return false };
@@ -97,7 +97,7 @@ fn is_run_of(directory: &Path, owner: u32) -> bool {
     held.owner_and_mode().is_ok_and(|(owner, _)| is_ours(owner)) && (has(RECORD) || has(LOG))
 }
 
-/// Whether the record in `directory` is still that of `run`. A log without a record is trusted.
+/// Whether the record in `directory` still belongs to `run`. A log without a record is trusted.
 fn is_still(run: &str, directory: &Path) -> bool {
     #[derive(Deserialize)]
     struct Name {
@@ -147,7 +147,7 @@ fn is_run_name(name: &str) -> bool {
         && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
 }
 
-/// The directory of the run of this name, unless a file has the same name.
+/// The directory of the run with this name, unless a file has the same name.
 fn called(path: &Path) -> Option<PathBuf> {
     let name = path.to_str().filter(|name| is_run_name(name))?;
     if fs::symlink_metadata(path).is_ok() {

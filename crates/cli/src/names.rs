@@ -1,5 +1,5 @@
-//! Translates names that users type into the program's names. Systems and ciphers can be typed in upper or lower
-//! case, by title, or as a part of the name.
+//! Translates names that users type into the program's names. Systems and ciphers can be typed in upper or lower case,
+//! by title, or by a part of the name.
 
 use std::path::Path;
 

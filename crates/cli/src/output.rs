@@ -99,7 +99,7 @@ impl Output {
         }
     }
 
-    /// The log of the run `run`: a new one, or that of the resumed run.
+    /// The log of the run `run`: a new log, or the resumed run's log.
     pub fn log(&self, run: &str) -> io::Result<RunLog<'_>> {
         match self {
             Self::Own(files) => files.log(run).map(RunLog::Own),
@@ -133,8 +133,7 @@ impl Output {
     }
 }
 
-/// Whether only root can control the file at `path`, which need not exist yet. In that case, root writes its files
-/// itself.
+/// Whether only root can control the file at `path`, which need not exist yet. If so, root writes its files itself.
 fn is_roots_own(path: &Path, asker: &Asker) -> bool {
     let Ok(path) = std::path::absolute(path) else { return false };
     let Some(there) = path.ancestors().find(|way| fs::symlink_metadata(way).is_ok()) else {

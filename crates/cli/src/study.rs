@@ -63,7 +63,7 @@ fn predicted(parts: &[RunArgs]) -> anyhow::Result<Vec<DryRun>> {
     parts.iter().map(|part| dry_run::of(&request(part)?)).collect()
 }
 
-/// The runs of a study, and remarks about what is omitted or replaced.
+/// The runs of a study, and remarks about omitted or replaced parts.
 fn parts(args: &RunArgs, study: Letter) -> anyhow::Result<(Vec<RunArgs>, Vec<String>)> {
     let protocol = protocol::protocol(study);
     let profiles = protocol.profiles_on(is_on_a_device(args));

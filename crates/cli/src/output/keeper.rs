@@ -155,7 +155,7 @@ fn unexpected(answer: Answer) -> io::Error {
     })
 }
 
-/// The process itself: executes requests until there are no more.
+/// The process itself: executes requests until no more arrive.
 pub fn keep_run() -> anyhow::Result<ExitCode> {
     let mut kept = Kept::default();
     for order in io::stdin().lock().lines() {

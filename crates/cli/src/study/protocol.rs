@@ -14,7 +14,7 @@ pub struct Protocol {
     pub on_devices: &'static [(&'static str, &'static str)],
     /// The study's systems.
     pub systems: &'static [Program],
-    /// Ciphers for all systems; if empty, each system uses its own.
+    /// Ciphers for all systems; if empty, each system uses its own ciphers.
     pub ciphers: &'static [&'static str],
     /// Ciphers of individual systems, under the systems' names in cryptbench: the cipher of the system itself if this
     /// is not its default, and that of its substitute.

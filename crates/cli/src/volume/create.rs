@@ -112,7 +112,7 @@ fn unfilled(args: &CreateArgs, existed: bool) -> String {
     )
 }
 
-/// Fills a new volume with zeros, which are stored encrypted: they cannot be distinguished from encrypted data.
+/// Fills a new volume with zeros, which are stored encrypted, so that unused space cannot be distinguished from data.
 fn fill(volume: &Volume, stop: &AtomicBool) -> Result<(), VolumeError> {
     const PIECE: u64 = 1 << 20;
     let failed = |source| VolumeError::Io { doing: "filling the volume", source };

@@ -41,7 +41,7 @@ pub enum Prompt {
 /// Maximum number of times that a passphrase can be typed.
 const TRIES: usize = 3;
 
-/// Whether an existing passphrase was typed at the terminal since the last attempt started.
+/// Whether an existing passphrase has been typed at the terminal since the last attempt started.
 static TYPED: AtomicBool = AtomicBool::new(false);
 
 /// Repeats `attempt` while no key fits and the passphrase was typed. A passphrase from a pipe or a file would not
@@ -172,8 +172,8 @@ fn keyfile(
     Ok(bytes)
 }
 
-/// Reads the recovery password in a file: that of FileVault, or BitLocker's digits, either alone or in the text
-/// that Windows saves.
+/// Reads the recovery password in a file: FileVault's password, or BitLocker's digits, either by themselves or in the
+/// text that Windows saves.
 fn recovery_password(path: &Path, stop: &AtomicBool) -> anyhow::Result<Secret> {
     let text = whole(path, stop)?;
     if filevault::is_recovery_password(&text) {

@@ -21,7 +21,7 @@ use crate::say;
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
-/// How long a process may take before it is killed.
+/// How long a process may take to exit before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
 pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
@@ -63,7 +63,8 @@ pub fn umount(args: &UmountArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Kills the server processes of the keeper `process`, after which the keeper removes what they served.
+/// Kills the server processes of the keeper `process`, after which the keeper removes the disks and mounts that they
+/// served.
 fn end_servers(process: u32) {
     for child in children(process) {
         let _ = Handle::open(child).and_then(|held| held.kill());

@@ -12,10 +12,10 @@ use cryptbench_text::human;
 
 use crate::doctor::diagnosis::Finding;
 
-/// Time for which the counters are observed.
+/// Duration for which the counters are observed.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// Minimum shares of the time that count as a disturbance: from about these values on, a disturbance is visible in the
+/// Minimum shares of the time that count as a disturbance: at about these values, a disturbance becomes visible in the
 /// noise floor.
 const BUSY: f64 = 0.10;
 const STOLEN: f64 = 0.01;
@@ -135,7 +135,7 @@ impl Root {
         }
     }
 
-    /// Whether the machine runs on battery; `None` if it has no battery.
+    /// Whether the machine runs on battery power; `None` if it has no battery.
     fn power(&self) -> Option<Finding> {
         let supplies: Vec<PathBuf> = fs::read_dir(self.sys.join("class/power_supply"))
             .into_iter()

@@ -193,7 +193,7 @@ impl Confined {
     }
 
     /// Runs `act`, a step of the setup for which the kernel waits for this child. The call cannot be interrupted.
-    /// Therefore the child is killed if it stays idle, or if the call still blocks after a signal.
+    /// Therefore the child is killed if it remains idle, or if the call still blocks after a signal.
     pub fn watched<T: Send>(&self, stop: &AtomicBool, act: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             // Runs on another thread, because the kernel delivers signals to the main thread even while that thread is
@@ -331,8 +331,8 @@ impl Drop for Confined {
     }
 }
 
-/// Whether an environment variable is passed to the child: only those of this program and of the loader, because
-/// root's other variables may contain secrets.
+/// Whether an environment variable is passed to the child: only variables for this program and for the loader are,
+/// because root's other variables may contain secrets.
 fn is_passed_on(name: &str) -> bool {
     ["CRYPTBENCH_", "LD_", "RUST_BACKTRACE"].iter().any(|known| name.starts_with(known))
 }

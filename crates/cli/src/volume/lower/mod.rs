@@ -144,7 +144,7 @@ pub fn refuse_files(
     refuse_first(unlock, &given, "is only for eCryptfs directories")
 }
 
-/// Refuses options that have no meaning for a directory.
+/// Refuses options that do not apply to a directory.
 fn refuse_others(unlock: &UnlockArgs) -> anyhow::Result<()> {
     let UnlockArgs { secret, header, partition, offset, key_slot, .. } = unlock;
     let given = [
