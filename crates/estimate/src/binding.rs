@@ -130,7 +130,7 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     Some(Binding { asked, disk, is_certain, bottleneck })
 }
 
-/// The disk requests per second of `arm` in a workload of the same direction and pattern at queue depth 1 whose
+/// The disk requests per second of `arm` in a workload with the same direction and pattern, at queue depth 1, whose
 /// requests it splits into pieces of the size in `flow`.
 fn pieces_alone(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, flow: &Flow) -> Option<f64> {
     let is_meant = |w: &&Workload| {

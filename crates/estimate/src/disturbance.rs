@@ -12,7 +12,7 @@ pub const PRESSED: f64 = 0.10;
 /// If other programs used at least this share of the CPU time, waiting for a CPU is attributed to these programs.
 pub const OTHERS: f64 = 0.10;
 
-/// Steal time is reported from this share of CPU time on.
+/// Steal time of at least this share of CPU time is reported.
 const STOLEN: f64 = 0.01;
 
 /// Activity of the machine that is not part of the run.

@@ -42,7 +42,7 @@ pub fn limits(lookup: &Lookup<'_>) -> Vec<Limit> {
     }
     let small = |w: &&Workload| Class::of(w) == Class::Small && w.in_flight() >= DEEP;
     let requests = common(lookup, &small, &Trial::iops).map(Limit::Requests);
-    // A hard disk without a limit reads and writes sequentially at the same rate, whatever the queue depth.
+    // A hard disk without a limit has the same rate for sequential reads and writes, whatever the queue depth.
     let rotates = target.device.as_ref().is_none_or(|device| device.rotational);
     let large = |w: &&Workload| Class::of(w) == Class::Large;
     let depths = || lookup.workloads().iter().filter(large).map(Workload::in_flight);
@@ -83,7 +83,7 @@ fn common(
     (high <= low * (1.0 + ALIKE)).then(|| median(&rates)).flatten()
 }
 
-/// The median of the rates, if they hardly vary.
+/// The median of the rates, if these vary little.
 fn steady(rates: &[f64]) -> Option<f64> {
     let middle = median(rates).filter(|_| rates.len() >= FEWEST_TRIALS)?;
     let off = median(&rates.iter().map(|rate| (rate - middle).abs()).collect::<Vec<_>>())?;

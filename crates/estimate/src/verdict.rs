@@ -30,7 +30,7 @@ pub struct Evidence<'a> {
     pub claimable: bool,
 }
 
-/// Judges one cell; the first rule that applies decides.
+/// Judges one cell by the first of these rules that applies.
 ///
 /// 1. Slower (faster) than plain after Holm's correction, by more than the noise of the mean, and claimable: costs
 ///    (gains).
