@@ -45,8 +45,8 @@ pub use rings::Prepared;
 #[cfg(target_os = "linux")]
 pub use stats::Stats;
 
-/// Name prefixes of the threads that serve a device in this process, by which their CPU time is separated from that
-/// of other threads.
+/// Name prefixes of the threads that serve a device in this process, by which the CPU time of these threads is
+/// separated from that of other threads.
 pub const SERVING: [&str; 3] = ["fuse-", "nbd", "export"];
 
 /// The error on Windows, where nothing can be served.

@@ -62,7 +62,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Stops the worker pool once no entry is lent any more.
+    /// Stops the worker pool once no entry is lent.
     pub(super) fn end(&self) {
         self.state().over = true;
         self.came.notify_all();

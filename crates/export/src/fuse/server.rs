@@ -58,7 +58,7 @@ pub fn mount(
     {
         let (device, rings) = (Arc::clone(&device), Rings::new(options.threads));
         let started = Mount::new(path, options).and_then(|(mount, fuse)| {
-            // The setting stays on until the kernel has read it.
+            // The setting remains enabled until the kernel has read it.
             let _switch = switch;
             begin(device, Some(mount), vec![fuse], options, rings.map(|rings| (io_target, rings)))
         });

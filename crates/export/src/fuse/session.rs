@@ -13,7 +13,7 @@ use crate::served::Served;
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
 
-/// Seconds for which the kernel may cache replies; nothing here ever changes.
+/// Seconds for which the kernel may cache replies; the contents of the mount never change.
 const VALID: u64 = 3600;
 
 const DIRECTORY_MODE: u32 = 0o040_500;
@@ -166,7 +166,7 @@ impl Session {
         reply.u32(0).u32(4096).u32(0);
     }
 
-    /// Writes directory entries from number `offset` on, up to `size` bytes.
+    /// Writes directory entries, starting with number `offset`, up to `size` bytes.
     fn list(&self, offset: u64, size: usize, reply: &mut Reply<'_>) {
         const DIRECTORY: u32 = 4;
         const REGULAR: u32 = 8;

@@ -1,4 +1,4 @@
-//! FUSE requests over io_uring. Short requests stay on one thread; long ones go to the [worker
+//! FUSE requests over io_uring. Short requests stay on one thread; long requests are passed to the [worker
 //! pool](super::long).
 //!
 //! Source of the protocol: `Documentation/filesystems/fuse/fuse-io-uring.rst` and `fs/fuse/dev_uring.c` of Linux 6.14

@@ -97,7 +97,7 @@ fn inform(stream: &mut impl Write, number: u32, export: &Export) -> io::Result<(
 }
 
 /// The name in the data of `INFO` and `GO`: a length, the name, a count, and that many 2-byte information requests,
-/// which the server ignores, because it sends all information anyway.
+/// which the server ignores, because it always sends all information.
 fn wanted_name(data: &[u8]) -> Option<&[u8]> {
     let (len, rest) = data.split_first_chunk()?;
     let (name, rest) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;

@@ -25,8 +25,8 @@ pub(crate) use worker::{Arrived, Transport, serve};
 /// for writes, and not worse for reads.
 pub(crate) const MAX_REQUEST: usize = 256 << 10;
 
-/// From this size on it is worthwhile to pass data to another thread, because copying and encrypting that much data
-/// takes longer than waking the thread.
+/// For data of at least this size, it is worthwhile to pass the data to another thread, because copying and encrypting
+/// that much data takes longer than waking the thread.
 pub(crate) const LONG: usize = 64 << 10;
 
 /// Distance between the data of two slots in bytes: one page more than the data needs. Otherwise the first pages of

@@ -133,9 +133,8 @@ impl Ring {
 
     /// Starts a read.
     ///
-    /// # Safety
-    /// Nobody else may access the `len` bytes at `to` until the completion has arrived. They must be in the
-    /// [pinned](Self::pin) memory, if any was pinned.
+    /// # Safety Nobody else may access the `len` bytes at `to` until the completion has arrived. The bytes must be in
+    /// the [pinned](Self::pin) memory, if any was pinned.
     pub(crate) unsafe fn read(
         &mut self,
         to: *mut u8,
@@ -153,9 +152,8 @@ impl Ring {
 
     /// Starts a write.
     ///
-    /// # Safety
-    /// Nobody may write to the `len` bytes at `from` until the completion has arrived. They must be in the
-    /// [pinned](Self::pin) memory, if any was pinned.
+    /// # Safety Nobody may write to the `len` bytes at `from` until the completion has arrived. The bytes must be in
+    /// the [pinned](Self::pin) memory, if any was pinned.
     pub(crate) unsafe fn write(
         &mut self,
         from: *const u8,

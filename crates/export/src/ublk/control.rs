@@ -97,8 +97,8 @@ impl Control {
         self.delete(number)
     }
 
-    /// Stops a disk: it disappears, even if it is in use, and its server stops. Its number stays in use until the
-    /// disk is [deleted](Self::delete).
+    /// Stops a disk: it disappears, even if it is in use, and its server stops. The disk's number remains in use until
+    /// the disk is [deleted](Self::delete).
     ///
     /// # Errors
     /// The operating system's error.
