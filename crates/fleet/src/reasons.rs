@@ -10,7 +10,7 @@ const BUSIER: f64 = 0.05;
 /// A CPU is slow if its frequency is below this share of the usual frequency.
 const SLOW: f64 = 0.85;
 
-/// From this share on, steal time is reported as a possible reason.
+/// Steal time of at least this share is reported as a possible reason.
 const STOLEN: f64 = 0.01;
 
 /// The most frequent values in a group.
@@ -53,7 +53,7 @@ impl Usual {
     }
 }
 
-/// The differences between a machine and the others, including the cipher driver, the most informative first.
+/// The differences between a machine and the others, including the cipher driver, with the most informative first.
 pub(crate) fn reasons(facts: &Facts, (own, others): (&str, &str), usual: &Usual) -> Vec<String> {
     let mut found = Vec::new();
     let lacks = |name: &str| !facts.cpu_features.iter().any(|f| f == name);

@@ -58,7 +58,7 @@ impl Shared {
         }
     }
 
-    /// Writes why a machine has no record.
+    /// Writes the reason why a machine has no record.
     ///
     /// # Errors
     /// [`FleetError::Io`].
