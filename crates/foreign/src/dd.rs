@@ -114,7 +114,7 @@ fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with('#')
 }
 
-/// `5+2 records in`: whole and partial blocks; some languages have no spaces around the numbers.
+/// `5+2 records in`: whole and partial blocks; in some languages, there are no spaces around the numbers.
 fn records(line: &str) -> Option<(u64, u64)> {
     if is_comment(line) || is_report(line) || is_command(line) {
         return None;

@@ -34,7 +34,7 @@ pub(crate) enum Halves {
     /// It does not distinguish them.
     #[default]
     One,
-    /// The file contains the same work twice, one after the other.
+    /// The file contains the same work twice in succession.
     Passes,
     /// It labels them.
     Named,

@@ -121,7 +121,7 @@ pub fn from_record(
     Ok(set)
 }
 
-/// The key of a workload. iozone's and dd's operations keep the names that users of their reports know.
+/// The key of a workload. The operations of iozone and dd keep the names known to users of these programs' reports.
 fn key(workload: &Workload, arm: Option<String>) -> Key {
     let case = workload.id.split('-').next().unwrap_or("");
     let iozone = [

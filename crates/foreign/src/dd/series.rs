@@ -30,12 +30,12 @@ pub(super) enum Storage {
     Unknown,
     /// A line specifies it.
     Named(Half),
-    /// The pass of the script, from 1.
+    /// Number of the script's current pass, counted from 1.
     Pass(u32),
 }
 
 impl Series {
-    /// Whether this is a line of the script; updates the state accordingly.
+    /// Whether a line comes from the script; updates the state accordingly.
     pub(super) fn take(&mut self, line: &str) -> bool {
         if let Some(words) = heading(line) {
             if !["end", "finish", "done"].iter().any(|end| words.to_lowercase().contains(end)) {
