@@ -128,7 +128,7 @@ pub(crate) fn open(path: &Path, create: bool) -> Result<Connection, HistoryError
     Ok(connection)
 }
 
-/// The path with links resolved; the file itself need not exist yet.
+/// The path with links resolved; the file at the path need not exist yet.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
