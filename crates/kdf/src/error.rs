@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum KdfError {
-    /// The registry does not contain a PRF of this name.
+    /// The registry does not contain a PRF with this name.
     #[error("unknown PRF {name:?}; known: {}", known.join(", "))]
     Unknown {
         /// The requested name.

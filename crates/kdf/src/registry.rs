@@ -141,7 +141,7 @@ impl Prf {
     }
 
     /// PBKDF2 of one password with several salts, whose blocks share vectors and threads. Deriving the keys of an outer
-    /// and a hidden volume together takes hardly longer than deriving the keys of one volume.
+    /// and a hidden volume together takes only slightly longer than deriving the keys of one volume.
     ///
     /// # Errors
     /// As for [`Prf::pbkdf2`].
