@@ -139,7 +139,7 @@ pub enum LoadError {
         "preconditioning writes every block in sequential order or in a permutation, once or more"
     )]
     Precondition,
-    /// A job that cannot be verified: its writes have no verify headers or are not whole units of the map.
+    /// A job that cannot be verified: its writes have no verify headers, or do not cover whole units of the map.
     #[error(
         "a job that will be verified must write data with verify headers in multiples of {unit} bytes"
     )]

@@ -65,9 +65,9 @@ pub enum SectorState {
     Unmarked,
 }
 
-/// Examines a sector read from `offset` bytes after the start of the I/O target. If it has fewer than [`HEADER_LEN`]
-/// bytes, the result is [`SectorState::Unmarked`]. If it is shorter than a [`SECTOR`], only the verify header is
-/// examined.
+/// Examines a sector read from `offset` bytes after the start of the I/O target. If the data has fewer than
+/// [`HEADER_LEN`] bytes, the result is [`SectorState::Unmarked`]. If the data is shorter than a [`SECTOR`], only the
+/// verify header is examined.
 pub fn verify_sector(sector: &[u8], offset: u64) -> SectorState {
     let Some(header) = sector.first_chunk::<HEADER_LEN>() else {
         return SectorState::Unmarked;
@@ -109,7 +109,8 @@ impl HeaderWriter {
     /// Writes the verify header of every whole sector of `data`, which will be written at `offset`.
     #[inline]
     pub(crate) fn write_headers(&self, data: &mut [u8], offset: u64) {
-        // The header is composed in registers and stored at once, so that only one cache line per sector is touched.
+        // The header is composed in registers and stored in one step, so that only one cache line per sector is
+        // touched.
         let [marker, generation] = [u64::from_le_bytes(MARKER), self.generation];
         let mut place = offset;
         for sector in data.chunks_exact_mut(SECTOR) {

@@ -1,10 +1,10 @@
 //! The measured window: which completions count, and their totals.
 //!
 //! The window opens at the first completion after the ramp and closes at the first completion at or after the planned
-//! duration. All completions after the opening one are counted, up to and including the closing one. A count that
-//! begins and ends with a completion has no bias for small numbers of large requests, unlike a count with a fixed
-//! end. By Wald's identity, the request in flight at the deadline must be counted, because long requests are more
-//! likely to be in flight at that time. This also ensures that a stall at the end of a trial is included.
+//! duration. All completions after the opening one are counted, up to and including the closing one. For small numbers
+//! of large requests, a count that begins and ends with a completion has no bias, unlike a count with a fixed end. By
+//! Wald's identity, the request in flight at the deadline must be counted, because long requests are more likely to be
+//! in flight at that time. This also ensures that a stall at the end of a trial is included.
 //!
 //! Requests that are in flight together often complete together. The argument above then applies to whole cycles of
 //! the queue instead of individual completions. If one thread sees all completions, the window therefore closes at

@@ -190,7 +190,7 @@ impl Tree {
         removed.map_err(|e| LoadError::file("remove", path, e))
     }
 
-    /// Removes those of the given files that exist, all in one folder, and continues after a failure.
+    /// Removes the given files, which are all in one folder, if they exist; continues after a failure.
     pub(super) fn unlink(
         &mut self,
         folder: &Directory,

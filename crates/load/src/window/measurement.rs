@@ -21,7 +21,7 @@ pub struct Measurement {
     pub bytes: u64,
     /// Number of writes among them.
     pub writes: u64,
-    /// Bytes of all requests, including the ramp and the end; this is the load on the device during the job.
+    /// Bytes of all requests, including those of the ramp and the drain; this is the load on the device during the job.
     pub total_bytes: u64,
     /// The written part of `total_bytes`.
     pub total_written_bytes: u64,

@@ -23,8 +23,8 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// The last setting of the option. Later settings override earlier ones, so the settings of a job override those
-    /// of `[global]`.
+    /// The last setting of the option. Later settings override earlier settings, so the settings of a job override
+    /// those in `[global]`.
     pub(super) fn get(&self, name: &str) -> Option<&Setting> {
         self.settings.iter().rev().find(|s| s.name == name)
     }

@@ -264,7 +264,7 @@ impl<'a> Fields<'a> {
         Err(self.source.invalid(key, at, format!("{number} is out of range"), remedy))
     }
 
-    /// A size from `least` to `most`. It must consist of whole sectors if `least` is at least one sector.
+    /// A size from `least` to `most`. The size must be a multiple of the sector size if `least` is at least one sector.
     pub(super) fn size(&mut self, key: &'static str, least: u64, most: u64) -> Taken<u64> {
         let Some(At { at, value: text }) = self.text(key)? else { return Ok(None) };
         let value = self.size_of(key, at, &text)?;

@@ -226,7 +226,7 @@ fn doubling(
     Ok(sizes.map(|size| At { at, value: Value::Text(size) }).collect())
 }
 
-/// The keys of a combination, together with those of the case.
+/// The keys of a combination, together with the keys of the case.
 fn varied(
     source: &Source<'_>,
     combination: &[Entry],

@@ -126,7 +126,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
             let slot = completion.user_data() as usize;
             let request = submitter.slots[slot];
             let (operation, offset, len) = (request.operation, request.offset, request.len);
-            // Device mapper may refuse a request if the kernel cannot pass it to a worker any more.
+            // Device mapper may refuse a request if the kernel can no longer pass it to a worker.
             if completion.result() == -libc::EAGAIN
                 && operation == Operation::Read
                 && len > 0

@@ -49,7 +49,7 @@ impl IoBuffers {
     #[expect(clippy::mut_from_ref, reason = "the caller vouches for exclusiveness, per slot")]
     pub(super) unsafe fn source(&self, slot: usize, len: usize) -> &mut [u8] {
         assert!(len <= self.block);
-        // SAFETY: the range is within the arena (see `new`), is initialised since its allocation, and is accessed
+        // SAFETY: the range is within the arena (see `new`), has been initialised since its allocation, and is accessed
         // exclusively, as required by this function.
         unsafe { std::slice::from_raw_parts_mut(self.source_ptr(slot), len) }
     }
