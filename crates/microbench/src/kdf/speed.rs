@@ -13,7 +13,7 @@ pub struct Point {
     pub derivation: Derivation,
     /// Median seconds for a header key on one thread.
     pub seconds: f64,
-    /// Interquartile range in percent of the median.
+    /// Interquartile range as a percentage of the median.
     pub spread_percent: f64,
 }
 
