@@ -14,8 +14,8 @@ pub struct Needs {
 }
 
 /// Changes this root process, which must have a single thread, to an otherwise unused user ID that no other process
-/// has, so that no user can signal, stop or trace it. If there is no such user ID, as in some containers, it drops
-/// every capability except the one to lock memory. Does nothing in a process that does not run as root.
+/// has, so that no user can signal, stop or trace it. If there is no such user ID, as in some containers, the process
+/// drops every capability except the one to lock memory. Does nothing in a process that does not run as root.
 ///
 /// # Errors
 /// The operating system's error, if privileges remain.

@@ -127,7 +127,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes to an output that the user specified. A file is written as in [`write_whole`]. A pipe, a character device
-/// below `/dev`, and a descriptor of this process such as `/dev/stdout` (from its position on) are written directly.
+/// below `/dev`, and a descriptor of this process such as `/dev/stdout` (from its current position) are written
+/// directly.
 ///
 /// # Errors
 /// Those of [`write_whole`]; refuses a block device.

@@ -10,7 +10,8 @@ use std::process::{Child, Command, ExitStatus};
 /// The program that opens a file with the user's default program for its type.
 pub const OPENER: &str = crate::system::process::OPENER;
 
-/// The directories in which this program, and those that it starts, look for programs: those of `PATH` and the system's.
+/// The directories in which this program, and the programs that it starts, look for programs: the directories in `PATH`
+/// and the system's.
 ///
 /// An empty or relative part of `PATH` is omitted. Such a part means the current directory or a directory below it,
 /// where another user may have placed a program for root to run.
@@ -157,7 +158,8 @@ pub fn ended_by(status: ExitStatus) -> Option<i32> {
     crate::system::process::ended_by(status)
 }
 
-/// Detaches this process from its terminal, so that neither Ctrl-C nor closing the terminal affects it any more.
+/// Detaches this process from its terminal, so that neither Ctrl-C nor closing the terminal affects the process any
+/// more.
 ///
 /// # Errors The operating system's error, for example for the leader of a group; [`io::ErrorKind::Unsupported`] if the
 /// system cannot detach a process.

@@ -5,7 +5,7 @@ use std::io;
 
 use super::call;
 
-/// Adds partition `number` to `disk`: the `len` bytes from `start` on. Requires root.
+/// Adds partition `number` to `disk`: the `len` bytes that begin at `start`. Requires root.
 ///
 /// # Errors The operating system's error: `ResourceBusy` if the range overlaps with another partition.
 pub fn add(disk: &File, number: u32, start: u64, len: u64) -> io::Result<()> {

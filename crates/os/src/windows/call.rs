@@ -136,7 +136,7 @@ pub(super) fn is_wine() -> bool {
 pub(super) fn space(path: &Path) -> io::Result<(u64, u64)> {
     let (mut free, mut all) = (0, 0);
     let path = wide(path);
-    // SAFETY: the path is zero-terminated, and the numbers are those of the call.
+    // SAFETY: the path is zero-terminated, and the call writes only the numbers that it is given.
     done(unsafe {
         fs::GetDiskFreeSpaceExW(path.as_ptr(), &raw mut free, &raw mut all, null_mut())
     })?;
@@ -166,8 +166,8 @@ pub(super) struct Volume {
 pub(super) fn volume(root: &Path) -> io::Result<Volume> {
     let (mut serial, mut flags, mut name) = (0, 0, [0; 64]);
     let root = wide(root);
-    // SAFETY: the path is zero-terminated, the length of the buffer is correct, the numbers are those of the
-    // call.
+    // SAFETY: the path is zero-terminated, the length of the buffer is correct, and the call writes only the numbers
+    // that it is given.
     done(unsafe {
         fs::GetVolumeInformationW(
             root.as_ptr(),
@@ -332,7 +332,7 @@ pub(super) fn memory() -> Option<(u64, u64)> {
     Some((found.ullTotalPhys, found.ullAvailPhys))
 }
 
-/// Whether the machine runs on its battery; `None` if Windows does not know.
+/// Whether the machine runs on battery power; `None` if Windows does not know.
 pub(super) fn on_battery() -> Option<bool> {
     // SAFETY: a structure of numbers.
     let mut found: power::SYSTEM_POWER_STATUS = unsafe { zeroed() };
@@ -370,7 +370,7 @@ pub(super) fn registry_text(key: &str, value: &str) -> Option<String> {
 pub(super) fn console_width() -> Option<u16> {
     // SAFETY: a structure of numbers.
     let mut found: console::CONSOLE_SCREEN_BUFFER_INFO = unsafe { zeroed() };
-    // SAFETY: its argument is a number; its result need not be closed.
+    // SAFETY: the call's argument is a number, and its result need not be closed.
     let output = unsafe { console::GetStdHandle(console::STD_OUTPUT_HANDLE) };
     // SAFETY: the structure belongs to the call; a handle that is not a console is refused.
     done(unsafe { console::GetConsoleScreenBufferInfo(output, &raw mut found) }).ok()?;

@@ -1,6 +1,6 @@
 //! Counters: CPU time of the machine and of this process, and the disk counters of a volume.
 //!
-//! Windows reports the time of this process exactly and that of the machine by its clock interrupts. It does not
+//! Windows reports the time of this process exactly and the time of the machine by its clock interrupts. It does not
 //! separate the kernel's threads, drivers in interrupts, and the server of an encrypted volume: the time of all three
 //! is in `other`.
 
@@ -68,8 +68,8 @@ fn counts(found: &DISK_PERFORMANCE) -> DeviceCounts {
 }
 
 impl Counters {
-    /// `device` is the volume that holds the target; it gets number 0. Threads have no names that could distinguish
-    /// them.
+    /// `device` is the volume that holds the target; it gets number 0. Threads have no names that could tell them
+    /// apart.
     pub fn new(device: Option<CountedBy>, _serving: &[&str]) -> Self {
         Self { devices: vec![device.and_then(reader)], ..Self::default() }
     }

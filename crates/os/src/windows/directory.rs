@@ -200,7 +200,7 @@ impl Directory {
         options.read(true).custom_flags(FILE_FLAG_NO_BUFFERING).open(self.join(name)?).map(drop)
     }
 
-    /// Creates the file on which a run measures. It is deleted when its last handle is closed, however the
+    /// Creates the file on which a run measures. The file is deleted when its last handle is closed, however the
     /// process exits.
     ///
     /// # Errors

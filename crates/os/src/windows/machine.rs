@@ -8,7 +8,7 @@ use crate::machine::{Machine, Power};
 const PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 
-/// Registry location of the name of the active power plan.
+/// Location in the registry that contains the name of the active power plan.
 const PLANS: &str = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes";
 
 pub(crate) fn describe() -> Machine {

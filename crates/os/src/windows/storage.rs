@@ -217,7 +217,7 @@ impl Node {
     }
 
     /// The product that decrypts the volume, by its device name. BitLocker has no device name: Windows reports
-    /// its state only to administrators.
+    /// BitLocker's state only to administrators.
     pub fn encryption(&self) -> Option<&'static str> {
         of_device(&call::dos_device(&self.name()).ok()?)
     }

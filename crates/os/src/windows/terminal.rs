@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::call;
 
-/// A file name by which a child process writes to its console. Windows has none for standard output.
+/// A file name by which a child process writes to its console. Windows has no such name for standard output.
 pub const STDOUT: &str = "CONOUT$";
 
 /// Anything that could be waited on until it is readable.

@@ -23,7 +23,8 @@ use crate::confine::Needs;
 pub(crate) fn confine(needs: Needs) -> io::Result<()> {
     super::process::keep_from_dumps();
     set_no_new_privs(true)?;
-    // If several filters are installed, the strictest result applies. After the last filter, no more can be added.
+    // If several filters are installed, the strictest result applies. After the last filter, no further filters can be
+    // added.
     for program in [unknown()?, allowing(needs)?] {
         apply_filter(&program).map_err(io::Error::other)?;
     }

@@ -1,4 +1,4 @@
-//! CPU time of an encryption system's processes with all descendants.
+//! CPU time of an encryption system's processes and all their descendants.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -163,7 +163,7 @@ fn medium(disk: &Node) -> (Medium, bool) {
     (medium, identify.is_some_and(|identify| identify.is_hybrid()))
 }
 
-/// ATA's identify data, which SCSI's ATA information page contains from byte 60 on (SAT-4, 12.4.2).
+/// ATA's identify data, which begins at byte 60 of SCSI's ATA information page (SAT-4, 12.4.2).
 struct Identify(Vec<u8>);
 
 impl Identify {

@@ -1,4 +1,4 @@
-//! Access lists: who may write to a file or directory, and directories for a single user.
+//! Access lists: the users who may write to a file or directory, and directories for a single user.
 
 use std::fs::File;
 use std::io;
