@@ -46,21 +46,48 @@ fn unranked<'a>(view: &View<'a, '_>) -> Option<&'a Arm> {
     (is_left_out && !is_avoided(view, only)).then_some(only)
 }
 
-/// The fastest system of each family, with those that share its rank.
+/// The choices without a rank, because too few of their workloads are decided.
+fn undecided<'a>(view: &View<'a, '_>) -> Vec<&'a Arm> {
+    let is_left_out = |arm: &Arm| {
+        view.cast.ranking.as_ref().is_some_and(|r| r.left_out.iter().any(|out| out.id == arm.id))
+    };
+    let of_cast = view.cast.choices.iter().copied();
+    of_cast.filter(|arm| is_left_out(arm) && !is_avoided(view, arm)).collect()
+}
+
+/// The fastest system of each family, with those that share its rank and those without a rank.
 fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
     let families = [
         (Family::Volume, "One volume"),
         (Family::Files, "Separate files, as for syncing"),
         (Family::Place, "Of your locations"),
     ];
-    let present = |wanted: Family| usable.iter().any(|row| family(row.arm) == wanted);
+    let undecided = undecided(view);
+    let present = |wanted: Family| {
+        let mut arms = usable.iter().map(|row| row.arm).chain(undecided.iter().copied());
+        arms.any(|arm| family(arm) == wanted)
+    };
     let over = view.cast.ranking.as_ref().map_or(&[][..], |ranking| &ranking.over);
     let several = families.iter().filter(|(wanted, _)| present(*wanted)).count() > 1;
     families
         .iter()
         .filter_map(|(wanted, purpose)| {
+            let purpose = if several { format!("{purpose}: ") } else { String::new() };
             let rows: Vec<_> = usable.iter().filter(|row| family(row.arm) == *wanted).collect();
-            let (first, rest) = rows.split_first()?;
+            let open: Vec<&str> = undecided
+                .iter()
+                .filter(|arm| family(arm) == *wanted)
+                .map(|arm| view.names.arm(arm))
+                .collect();
+            let open = match open.len() {
+                0 => None,
+                1 => Some(format!("{} is undecided", open[0])),
+                _ => Some(format!("{} are undecided", list(&open, MOST_NAMED))),
+            };
+            let Some((first, rest)) = rows.split_first() else {
+                return open.map(|open| format!("{purpose}{open}."));
+            };
+            let open = open.map_or_else(String::new, |open| format!("; {open}"));
             // All systems on a rank are tied with the first system on it, which may belong to another family or be a
             // system to avoid.
             let tied: Vec<&str> = rest
@@ -73,11 +100,10 @@ fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
                 true => String::new(),
                 false => format!("; no difference from {} was found", list(&tied, MOST_NAMED)),
             };
-            let purpose = if several { format!("{purpose}: ") } else { String::new() };
             let name = view.names.arm(first.arm);
             let opens = opens_in(first.arm).map_or_else(String::new, |by| format!("; {by}"));
             let over = of_workloads(over.len(), view.lookup.workloads().len());
-            Some(format!("{purpose}{name}, {}{over}{opens}{tied}.", of_plain(&first.all)))
+            Some(format!("{purpose}{name}, {}{over}{opens}{tied}{open}.", of_plain(&first.all)))
         })
         .collect()
 }

@@ -74,6 +74,7 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     }
     let Some(at_a) = &args.a else { unreachable!("it is required") };
     let Some(at_b) = &args.b else { return halves(args, at_a) };
+    refuse_systems(at_a, at_b)?;
     if args.arm.len() > 2 {
         let reason = "--arm is given more than twice; use it at most once for A and once for B";
         return Err(Refusal::usage(Path::new("compare"), reason).into());
@@ -110,6 +111,22 @@ pub fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let reproduction = first.and_then(|first| reproduction(&first, &costs));
     let found = Found { comparison, differences, costs, reproduction, is_same_run };
     show(args, found)
+}
+
+/// Refuses two names of systems in place of files.
+fn refuse_systems(a: &Path, b: &Path) -> anyhow::Result<()> {
+    let is_system = |path: &Path| {
+        path.to_str().is_some_and(|name| cryptbench_catalog::find(name).is_some()) && !path.exists()
+    };
+    if is_system(a) && is_system(b) {
+        let reason = format!(
+            "is a system, not a file; to compare two choices of the last run: cryptbench compare last last --arm {} --arm {}",
+            a.display(),
+            b.display()
+        );
+        return Err(Refusal::usage(a, &reason).into());
+    }
+    Ok(())
 }
 
 /// The choices of a record to compare: the requested one, all that both records have, or plain storage.

@@ -77,11 +77,12 @@ fn one_sided(
 
 /// For three or more arms: the fastest arm, and the arms that are equally good. Systems to avoid are not included.
 fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
-    let arms: Vec<&Arm> = arms.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
+    // An undecided choice is neither slower nor level.
+    let is_judged = |arm: &&Arm| !has_known_weakness(arm) && is_mostly_decided(view.lookup, arm);
+    let arms: Vec<&Arm> = arms.iter().copied().filter(is_judged).collect();
     let best = arms
         .iter()
         .copied()
-        .filter(|arm| is_mostly_decided(view.lookup, arm))
         .filter_map(|arm| Some((arm, view.mean_kept(arm)?)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?
         .0;

@@ -259,7 +259,8 @@ fn a_cell_is_found_by_any_part_of_its_name() {
     assert_eq!(title("read 1 MiB QD1").unwrap(), first, "whole words before parts of them");
     assert_eq!(title("SEQ READ qd1").unwrap(), first);
     assert_eq!(title("large reads, one at a time").unwrap(), first, "as the answer calls it");
-    let unclear = ["read", "fsync", "seq-read-1048576-q1/aes", "seq-read-1048576-q1/serpent"];
+    let unclear =
+        ["read", "fsync", "seq-read-1048576-q1/aes", "seq-read-1048576-q1/serpent", "pass-through"];
     let said = unclear.map(|cell| title(cell).unwrap_err());
     insta::assert_snapshot!(said.join("\n"), @r#"
         "read" matches several workloads, choose one:
@@ -285,6 +286,15 @@ fn a_cell_is_found_by_any_part_of_its_name() {
           builtin/null                pass-through
           builtin/aes-256-xts-512-b   AES-256 alone, 512 B
           builtin/aes-256-xts-4096-b  AES-256 alone, 4096 B
+        "pass-through" is a choice; add a workload, for example seq-read-1048576-q1/pass-through:
+          seq-read-1048576-q1   Large reads, one at a time
+          seq-write-1048576-q1  Large writes, one at a time
+          seq-read-1048576-q8   Large reads, 8 at once
+          seq-write-1048576-q8  Large writes, 8 at once
+          ran-read-4096-q1      Small reads, one at a time
+          ran-write-4096-q1     Small writes, one at a time
+          ran-read-4096-q32     Small reads, 32 at once
+          ran-write-4096-q32    Small writes, 32 at once
         "#);
     assert!(title("").is_err() && title("/").is_err());
 }

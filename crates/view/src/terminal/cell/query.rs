@@ -11,15 +11,21 @@ pub struct NoSuchCell {
     what: &'static str,
     asked: String,
     ambiguous: bool,
+    /// A choice with this name exists, but the name of a workload is required.
+    is_choice: bool,
     /// Identifier and label.
     choices: Vec<(String, String)>,
 }
 
 impl fmt::Display for NoSuchCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ambiguous {
-            true => write!(f, "{:?} matches several {}s, choose one:", self.asked, self.what)?,
-            false => write!(f, "unknown {} {:?}; known:", self.what, self.asked)?,
+        let Self { what, asked, .. } = self;
+        match (self.ambiguous, self.is_choice, self.choices.first()) {
+            (false, true, Some((first, _))) => {
+                write!(f, "{asked:?} is a choice; add a workload, for example {first}/{asked}:")?;
+            }
+            (true, ..) => write!(f, "{asked:?} matches several {what}s, choose one:")?,
+            (false, ..) => write!(f, "unknown {what} {asked:?}; known:")?,
         }
         let column = self.choices.iter().map(|(id, _)| id.chars().count()).max().unwrap_or(0);
         for (id, label) in &self.choices {
@@ -83,7 +89,10 @@ pub(super) fn find<'r>(
     let asked = asked.trim();
     let whole = pick("workload", &plan.workloads, names, asked);
     if whole.is_ok() || !asked.contains('/') {
-        return whole.map(|w| (w, None));
+        return whole.map(|w| (w, None)).map_err(|refused| {
+            let is_choice = pick("choice", &plan.arms, names, asked).is_ok();
+            NoSuchCell { is_choice, ..refused }
+        });
     }
     let mut first: Option<NoSuchCell> = None;
     for (at, _) in asked.match_indices('/') {
@@ -154,6 +163,7 @@ fn refused<'r, T: Named + 'r>(
         what,
         asked: asked.to_owned(),
         ambiguous,
+        is_choice: false,
         choices: choices.into_iter().map(|x| (clean(x.id()), clean(x.label()))).collect(),
     }
 }
