@@ -19,6 +19,22 @@ pub fn takes_colours() -> bool {
     crate::system::terminal::takes_colours()
 }
 
+/// A terminal that does not show what is typed until this is dropped.
+#[derive(Debug)]
+pub struct WithoutEcho {
+    _terminal: crate::system::terminal::WithoutEcho,
+}
+
+impl WithoutEcho {
+    /// Switches the echo of this process's terminal off.
+    ///
+    /// # Errors
+    /// The operating system's error, for example without a terminal; [`io::ErrorKind::Unsupported`] on Windows.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { _terminal: crate::system::terminal::WithoutEcho::new()? })
+    }
+}
+
 /// Waits at most `patience` for data or the end of the input. Returns false after that time, or if a signal arrives in
 /// the meantime.
 ///

@@ -39,7 +39,7 @@ pub enum VolumeCommand {
 
 /// Arguments for a passphrase, key files and a PIM; each set of credentials has its own prefix.
 macro_rules! secret_arguments {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal, $whose:literal) => {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal, $whose:literal, $pim:literal) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, ClapArgs)]
         #[group(skip)]
@@ -91,7 +91,7 @@ macro_rules! secret_arguments {
                 id = concat!($prefix, "pim"),
                 long = concat!($prefix, "pim"),
                 value_name = "N",
-                help = concat!("VeraCrypt: PIM for ", $whose, " credentials")
+                help = concat!("VeraCrypt: PIM for ", $whose, " credentials", $pim)
             )]
             pub pim: Option<u32>,
         }
@@ -133,25 +133,29 @@ secret_arguments!(
     /// Credentials of the volume.
     SecretArgs,
     "",
-    "the volume's"
+    "the volume's",
+    ""
 );
 secret_arguments!(
     /// New credentials of the volume.
     NewSecretArgs,
     "new-",
-    "the new"
+    "the new",
+    " [default: unchanged; 0: the default cost]"
 );
 secret_arguments!(
     /// Credentials of the outer volume, in which a hidden one is created.
     OuterSecretArgs,
     "outer-",
-    "the outer volume's"
+    "the outer volume's",
+    ""
 );
 secret_arguments!(
     /// Credentials of the hidden volume that is protected, or whose header is also backed up.
     HiddenSecretArgs,
     "hidden-",
-    "the hidden volume's"
+    "the hidden volume's",
+    ""
 );
 
 /// Options that specify the volume and how to open it.

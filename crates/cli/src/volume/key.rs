@@ -9,7 +9,7 @@ use cryptbench_cipher::tier;
 use cryptbench_kdf::{Derivation, Function};
 use cryptbench_volume::format::luks::{self, KeyOptions, Removal};
 use cryptbench_volume::format::tcrypt::{self, HeaderOptions};
-use cryptbench_volume::{Access, VolumeError};
+use cryptbench_volume::{Access, Credentials, VolumeError};
 
 use super::args::{ChangeKeyArgs, KeyArgs, KeyCommand, RemoveKeyArgs, UnlockArgs};
 use super::confined::{self, Asking, Asks, Given, Task};
@@ -87,11 +87,13 @@ fn replace(
     let done = || unlock.volume.display().to_string();
     if !luks {
         let prf = args.new_prf.as_deref().map(Function::find).transpose()?.map(Function::name);
-        tcrypt::change_credentials(device, existing, new, prf, &header_options(unlock, stop)?)
+        let new = Credentials { pim: new.pim.or(existing.pim), ..new.clone() };
+        tcrypt::change_credentials(device, existing, &new, prf, &header_options(unlock, stop)?)
             .with_context(done)?;
-        say::message(
-            "the credentials were changed; older copies of the header can still be unlocked with the old ones",
-        );
+        say::message(&format!(
+            "the credentials were changed{}; older copies of the header can still be unlocked with the old ones",
+            changed(existing, &new)
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     let info = luks::info(device).with_context(done)?;
@@ -108,6 +110,15 @@ fn replace(
     };
     say::message(&format!("the new key is in keyslot {keyslot}"));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What else the new credentials need, or no longer need.
+fn changed(existing: &Credentials, new: &Credentials) -> &'static str {
+    match (new.pim, existing.keyfiles.is_empty(), new.keyfiles.is_empty()) {
+        (_, false, true) => " and the volume now opens without a key file",
+        (Some(1..), ..) if new.pim == existing.pim => "; the PIM is unchanged",
+        _ => "",
+    }
 }
 
 /// LUKS1 uses a single hash for everything, which its first keyslot specifies.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use cryptbench_blockdev::LockedBytes;
 use cryptbench_os::files::Opening;
-use cryptbench_os::terminal::{path_of_descriptor, readable_within};
+use cryptbench_os::terminal::{WithoutEcho, path_of_descriptor, readable_within};
 use cryptbench_os::{Directory, process};
 use cryptbench_text::{printable, shown};
 use cryptbench_volume::format::bitlocker::RecoveryPassword;
@@ -261,8 +261,11 @@ fn wait(file: &File, stop: &AtomicBool) -> anyhow::Result<()> {
 fn ask(whose: &str, prompt: Prompt) -> anyhow::Result<Secret> {
     let ask = |text: &str| -> anyhow::Result<Zeroizing<String>> {
         PROMPTING.store(true, Ordering::Relaxed);
+        // Off before the prompt appears: an answer pasted at once would be shown otherwise.
+        let silent = WithoutEcho::new();
         // The name of a volume may be untrusted, and must not forge a line.
         let typed = rpassword::prompt_password(format!("{}: ", printable(text)));
+        drop(silent);
         let typed = typed.map(Zeroizing::new);
         PROMPTING.store(false, Ordering::Relaxed);
         if typed.as_ref().is_err_and(|e| e.kind() == ErrorKind::Interrupted) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin, stdout};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 /// A file name by which a child process can write to its standard output.
 pub const STDOUT: &str = "/dev/stdout";
@@ -17,6 +18,31 @@ pub const STDOUT: &str = "/dev/stdout";
 pub trait Readable: AsFd {}
 
 impl<T: AsFd> Readable for T {}
+
+/// The terminal of this process while it does not show what is typed. Dropping it restores the terminal.
+#[derive(Debug)]
+pub(crate) struct WithoutEcho {
+    terminal: File,
+    before: Termios,
+}
+
+impl WithoutEcho {
+    pub(crate) fn new() -> io::Result<Self> {
+        let terminal = File::options().read(true).write(true).open("/dev/tty")?;
+        let before = tcgetattr(&terminal)?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Now, &silent)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for WithoutEcho {
+    fn drop(&mut self) {
+        // Nothing else can be done for a terminal that has gone away.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+    }
+}
 
 pub(crate) fn width() -> Option<u16> {
     Some(rustix::termios::tcgetwinsize(stdout()).ok()?.ws_col)

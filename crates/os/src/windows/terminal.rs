@@ -16,6 +16,16 @@ pub trait Readable {}
 
 impl<T> Readable for T {}
 
+/// A console that does not show what is typed; passphrase prompts switch that off themselves.
+#[derive(Debug)]
+pub(crate) struct WithoutEcho;
+
+impl WithoutEcho {
+    pub(crate) fn new() -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 pub(crate) fn width() -> Option<u16> {
     call::console_width()
 }

@@ -314,7 +314,7 @@ mod tests {
         assert!(trial_s < at && trial_s >= LEAST_SLICED_TRIAL_S);
         assert!(trial_s * cells * (SLICED_PAIRS_WITHIN_BUDGET + 1.0) <= 150.0);
         assert!(ramp_s <= trial_s / 4.0);
-        insta::assert_snapshot!(fit(299).note.unwrap(), @"Set-up took 299 s of the budget of 300 s: the remaining time is not enough for 6 trials of all workloads and choices; use --budget 10m.");
+        insta::assert_snapshot!(fit(299).note.unwrap(), @"Set-up took 299 s of the budget of 300 s: the remaining time is not enough for 6 trials of every workload on every choice; use --budget 10m.");
     }
 
     #[test]

@@ -83,7 +83,7 @@ mod tests {
     fn differences_follow_the_number_of_series_best() {
         let answers = answers(&Files::published()).unwrap();
         let all = &answers[0].lines[0];
-        assert!(all.contains("off by 27 %") && all.contains("all by 68 %"), "{all}");
+        assert!(all.contains("residual of 27 %") && all.contains("for all, 68 %"), "{all}");
         assert!(all.contains("0.7 % between 5 series to 3.2 % between 22 series"), "{all}");
     }
 }
