@@ -46,7 +46,7 @@ impl Open {
         Self { text, command: None }
     }
 
-    /// Text and command in one line; the user types the command in the directory `here`.
+    /// Text and command in one line; the command is for use in the directory `here`.
     pub fn line(&self, here: Option<&Path>) -> String {
         self.line_of(here, None)
     }
@@ -95,7 +95,7 @@ pub(crate) struct View<'a, 'l> {
 }
 
 impl View<'_, '_> {
-    /// The device in use, if the run compared one with its underlying device.
+    /// The device in use, if the run compared such a device with its underlying device.
     pub(crate) fn in_use(&self) -> Option<&InUse> {
         self.lookup.record.target.paired.as_ref()?.in_use.as_ref()
     }

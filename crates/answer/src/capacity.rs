@@ -15,7 +15,7 @@ use crate::place::cpus_in_words;
 use crate::quantity::{binary_bytes, megabytes, requests};
 use crate::wording::list;
 
-/// Requests of at least this size are counted in bytes, smaller ones in requests.
+/// Requests of at least this size are counted in bytes, smaller requests individually.
 const LARGE: u64 = 64 << 10;
 
 const GIB: f64 = (1_u64 << 30) as f64;
@@ -77,7 +77,7 @@ pub(crate) fn asking(view: &View<'_, '_>) -> Option<Open> {
     })
 }
 
-/// Requests per second of one size at which an arm would use all CPUs fully.
+/// Number of requests per second, of one size, with which an arm would use all CPUs fully.
 fn full_at(view: &View<'_, '_>, arm: &Arm, size: u64) -> Option<f64> {
     let workloads = view.lookup.workloads().iter();
     let members: Vec<&Workload> = workloads.filter(|w| w.block_size == size).collect();

@@ -120,12 +120,12 @@ impl Outcome {
         self.told.iter().filter(|of| **of == told).count()
     }
 
-    /// The statement that applies to all of the figures, if there is one.
+    /// The statement that applies to all figures, if there is such a statement.
     fn whole(&self) -> Option<Told> {
         self.told.first().copied().filter(|first| self.count(*first) == self.told.len())
     }
 
-    /// The figures that the percentages refer to, and their operation. `leads`: whether this starts the sentence
+    /// The figures that the percentages refer to, and their operation. `leads`: whether this text starts the sentence
     /// instead of following its subject.
     fn subject(&self, leads: bool) -> (String, &'static str) {
         let (n, all) = (self.count(Told::Percent), self.told.len());

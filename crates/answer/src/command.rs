@@ -57,7 +57,7 @@ pub fn budget_for_all(record: &Record) -> Option<String> {
     Some(budget_option(longer_budget(wanted, record.plan.budget_s)))
 }
 
-/// A command that can be typed.
+/// A command for users to type.
 pub struct Command {
     /// The words before the directory.
     before: String,

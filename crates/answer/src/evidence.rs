@@ -1,5 +1,5 @@
-//! What is stored on the disk, in words: whether data was read back intact, whether plaintext was found, and
-//! what is visible of files.
+//! What is stored on the disk, in words: whether data was read back intact, whether plaintext was found, and which
+//! properties of files are visible.
 
 use cryptbench_record::{
     Arm, ArmRole, Evidence, Names, Randomness, ReadBack, Record, Rest, Reveals, Sizes,
@@ -16,7 +16,7 @@ pub struct Row<'a> {
     pub read_back: String,
     /// Whether plaintext was found: `none`, `FOUND` or `IN CACHE`; if nothing is encrypted, `seen` or `unseen`.
     pub plaintext: &'static str,
-    /// Bits per byte, and the share of blocks below the threshold if there are any.
+    /// Bits per byte, and the share of blocks below the threshold, if there are any such blocks.
     pub entropy: String,
     /// Other visible properties.
     pub reveals: String,

@@ -1,5 +1,5 @@
-//! Why small requests suffer more or less than large ones, and why devices differ: in words, with the figures from this
-//! run.
+//! Why small requests slow down more or less than large requests, and why devices differ: in words, with the figures
+//! from this run.
 
 use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::series::series_name;
@@ -9,8 +9,8 @@ use cryptbench_stats::{Coefficient, CostModel, Step};
 
 use crate::quantity::{binary_bytes, digits, latency, percent, percent_digits};
 
-/// Factor by which requests take longer on the example device. For this device, the effect of the same added time is
-/// shown.
+/// Factor by which requests take longer on an example device, which shows the effect of the same added time on a slower
+/// device.
 const SLOWER: f64 = 100.0;
 
 /// The time that an arm adds to the requests of a sweep: `AES adds 2.1 µs [1.9, 2.3] to each request of ...`.

@@ -45,7 +45,7 @@ pub struct Columns {
     pub columns: Vec<Column>,
     /// In the order of [`in_order`].
     pub rows: Vec<Row>,
-    /// The common part of all columns: `AES-256 alone`; empty if they are systems.
+    /// The common part of all columns: `AES-256 alone`; empty if the columns are systems.
     pub title: Option<String>,
     /// Text columns before the choices, the most important first.
     pub before: Vec<Beside>,
@@ -79,7 +79,7 @@ pub struct Row {
     pub name: String,
     /// One for each column.
     pub values: Vec<Value>,
-    /// The difference between plain storage and itself, as a fraction.
+    /// The measured difference between plain storage and itself, as a fraction.
     pub noise: Option<f64>,
     /// Whether a new request size or operation starts with this row.
     pub begins: bool,
@@ -94,7 +94,7 @@ pub struct Value {
     pub mark: Mark,
 }
 
-/// The verdict on a percentage of plain speed. No mark contradicts its interval.
+/// The verdict on a percentage of plain speed. A mark never contradicts its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Slower than plain.
@@ -103,7 +103,7 @@ pub enum Mark {
     Faster,
     /// Equivalent within the margin.
     Same,
-    /// No loss found, and the interval is narrow compared with plain storage's noise.
+    /// No loss was found, and the interval is narrow compared with plain storage's noise.
     NoLoss,
     /// The interval is too wide, or suggests a difference that is not proven.
     Undecided,
@@ -184,7 +184,7 @@ pub struct Rung<'a> {
     pub avoid: bool,
     /// Mean over the workloads of the ranking.
     pub all: Option<Mean>,
-    /// The mean for each kind of work; a kind that was served from a cache has none.
+    /// The mean for each kind of work; a kind that was served from a cache has no mean.
     pub kinds: Vec<Value>,
     /// CPU seconds per GiB, the mean over workloads that transfer data.
     pub cpu: Option<f64>,

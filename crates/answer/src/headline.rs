@@ -110,7 +110,7 @@ fn failures(view: &View<'_, '_>) -> Vec<String> {
 /// Several installable systems, with the fastest first.
 struct Ranks<'r, 'a> {
     first: &'r Ranked<'a>,
-    /// The systems without a proven difference from the first.
+    /// The systems without a proven difference from the first system.
     tied: Vec<&'r Ranked<'a>>,
     next: Option<&'r Ranked<'a>>,
     all: usize,

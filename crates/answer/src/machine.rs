@@ -160,7 +160,7 @@ pub(crate) fn slow_drivers<'a>(view: &View<'a, '_>) -> Vec<SlowDriver<'a>> {
     let of = |arm: &'a Arm| {
         arm.kernels().find_map(|driver| {
             let (_, _, what, module) = FAST.into_iter().find(|(cipher, feature, ..)| {
-                // The last entry is ZFS's generic code, which does not use the instructions.
+                // The last entry is ZFS's generic code, which does not use the CPU's instructions for the cipher.
                 let portable = ["generic", "fixed-time", "x86_64 (ICP)"];
                 has(feature) && portable.iter().any(|p| driver.contains(&format!("{cipher}-{p}")))
             })?;

@@ -15,11 +15,11 @@ pub fn family(arm: &Arm) -> Family {
     catalog::find(&arm.system).map_or(Family::Volume, |system| system.family)
 }
 
-/// The names in one plan: short, and unique to one workload or arm.
+/// The names in one plan, each short, and unique to one workload or arm.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     by_id: BTreeMap<String, String>,
-    /// Labels that occur in texts in the record, each with its name; the longest label first.
+    /// Labels that occur in texts in the record, each with its name, in descending order of length.
     by_label: Vec<(String, String)>,
 }
 

@@ -18,7 +18,7 @@ use crate::names::{capitalised, lowered, of_system};
 use crate::quantity::{duration, fraction, thousands};
 use crate::wording::list;
 
-/// Share of disturbed trials from which disturbances are reported.
+/// Minimum share of disturbed trials for which disturbances are reported.
 const OFTEN: f64 = 0.05;
 
 /// Maximum number of workloads listed individually.
@@ -77,7 +77,7 @@ fn interrupted(view: &View<'_, '_>) -> Option<Open> {
             let ran = record.stops.iter().map(|stop| stop.pairs).min().unwrap_or(0);
             format!("The budget ran out after {ran} of {} repeats.", record.plan.max_pairs)
         }
-        // A run like this one would end just as early.
+        // Another run like this one would end just as early.
         None => return None,
     };
     let sudo = if view.in_use().is_some() { "sudo " } else { "" };
@@ -271,7 +271,7 @@ struct Undecided<'a> {
     beyond: Vec<String>,
 }
 
-/// Systems at the top that cannot be distinguished, then workloads whose figures are undecided.
+/// The fastest systems if these cannot be distinguished, then workloads whose figures are undecided.
 fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
     let mut found = Undecided::default();
     let is_within = |need: Need| options(view.lookup.record, &[need]).is_some();
@@ -314,7 +314,7 @@ fn undecided<'a>(view: &View<'a, '_>) -> Undecided<'a> {
 /// The text if the required repeats would take more than an hour.
 const TOO_NOISY: &str = ", but not within an hour: this disk is too noisy";
 
-/// The workloads; the one that needs the most repeats comes first.
+/// The workloads; the workload that needs the most repeats comes first.
 fn who(view: &View<'_, '_>, open: &[(&Workload, Need)]) -> String {
     let name = |i: usize| view.names.workload(open[i].0);
     match open.len() {

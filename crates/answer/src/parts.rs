@@ -1,4 +1,4 @@
-//! Whether the path of a system or its cipher costs more, if its pass-through was measured.
+//! Whether a system's path or its cipher costs more, if the system's pass-through was measured.
 
 use cryptbench_estimate::arms::plain_arm;
 use cryptbench_estimate::chain::null_layer;
@@ -26,7 +26,7 @@ pub(crate) fn costlier(view: &View<'_, '_>, arm: &Arm) -> Option<String> {
     if !is_most(&over, lookup) || !is_told(arm) || !is_told(layer) {
         return None;
     }
-    // Without a loss there is nothing to attribute to path or cipher.
+    // Without a loss, there is no cost to attribute to the path or the cipher.
     mean_kept(lookup, arm, &over).filter(|kept| kept.high < 1.0)?;
     let plain = plain_arm(lookup.record)?;
     let arms = [vec![plain.id.as_str()], vec![layer.id.as_str()], vec![arm.id.as_str()]];

@@ -100,10 +100,10 @@ fn transport(record: &Record) -> Option<String> {
 fn memory(record: &Record) -> Option<String> {
     let cost = record.why.as_ref()?.memory?;
     let seconds = cost.taken_back()?;
-    // If the host must reclaim memory before it can allocate any, allocations are slow as well.
+    // If the host must first reclaim memory, allocations are slow as well.
     record.machine.is_of_a_hypervisor().then_some(())?;
     let reads = record.plan.workloads.iter().any(|w| w.operation != Operation::Write);
-    // Only writes show that an arm is above a page cache; arms that encrypt file by file always have one.
+    // Only writes show that an arm is above a page cache; arms that encrypt file by file are always above a page cache.
     let flushed: Vec<&str> = flushed_late(record).iter().map(|a| a.id.as_str()).collect();
     let is_cached = |arm: &&Arm| {
         let by_file = || find(&arm.system).is_some_and(|of| of.family == Family::Files);

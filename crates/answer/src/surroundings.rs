@@ -154,7 +154,7 @@ fn system(record: &Record) -> String {
     format!("{}, {}{virtualisation}", m.os, m.kernel)
 }
 
-/// The disk, or the model that replaced a disk.
+/// The disk, or the model that is used instead of a disk.
 fn storage(record: &Record) -> String {
     let Some(e) = &record.target.emulated else {
         let target = &record.target;
@@ -278,7 +278,7 @@ fn scratch(record: &Record) -> String {
     format!("{}{extents}{reason}{written}", binary_bytes(s.size_bytes))
 }
 
-/// Bytes that all trials wrote in their measured time.
+/// Number of bytes that all trials wrote during their measured time.
 fn written(record: &Record) -> f64 {
     // Computed once for each workload: an iozone run has a thousand workloads, with tens of trials each.
     let shares: BTreeMap<&str, f64> = record

@@ -55,7 +55,7 @@ fn undecided<'a>(view: &View<'a, '_>) -> Vec<&'a Arm> {
     of_cast.filter(|arm| is_left_out(arm) && !is_avoided(view, arm)).collect()
 }
 
-/// The fastest system of each family, with those that share its rank and those without a rank.
+/// The fastest system of each family, with the systems that share its rank and the systems without a rank.
 fn by_family(view: &View<'_, '_>, usable: &[&Ranked<'_>]) -> Vec<String> {
     let families = [
         (Family::Volume, "One volume"),
@@ -115,7 +115,7 @@ fn of_plain(mean: &Mean) -> String {
     format!("{ratio} % ({low}-{high})")
 }
 
-/// A percentage and the ends of its interval, with a decimal if rounding would make them equal.
+/// A percentage and the ends of its interval, with a decimal if rounding would otherwise make the three equal.
 fn apart(values: [f64; 3]) -> [String; 3] {
     let whole = values.map(percent_digits);
     match whole[1] == whole[2] {

@@ -95,7 +95,7 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
     }
 }
 
-/// The user's remedy for a cause. If the run did not try it, the text says that it was not measured.
+/// The user's remedy for a cause. If the run did not try the remedy, the text says that it was not measured.
 pub fn change(cause: &Cause) -> &'static str {
     match cause {
         Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => {

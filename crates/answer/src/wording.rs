@@ -1,4 +1,4 @@
-//! The words and marks for verdicts, stop reasons and arms, the same in every format.
+//! The words and marks for verdicts, stop reasons and arms, which are the same in every format.
 
 use cryptbench_estimate::cpu::Measure;
 use cryptbench_estimate::verdict::TELLING_MARGIN_PERCENT;
@@ -168,8 +168,8 @@ pub fn list(names: &[&str], most: usize) -> String {
     }
 }
 
-/// Special properties of a workload other than direction, pattern, size and depth: files, flushes, content and
-/// caches; empty for most.
+/// Special properties of a workload other than direction, pattern, size and depth: files, flushes, content and caches;
+/// empty for most workloads.
 pub fn particulars(w: &Workload) -> String {
     let mut parts: Vec<String> = Vec::new();
     if let Some(files) = w.files {

@@ -17,7 +17,7 @@ const PLACE: (&str, [(&str, &str); 2]) =
 /// older records, `io-target` is called `surface`.
 pub const PLACES: [&str; 4] = [PLACE.0, "io-target", "surface", "file-system"];
 
-/// One sentence for each system whose arms differ only in location.
+/// One sentence for each system that has arms which differ only in location.
 pub fn places(lookup: &Lookup<'_>, arms: &[&Arm]) -> Vec<String> {
     let mut told: Vec<&str> = Vec::new();
     let mut sentences = Vec::new();

@@ -45,7 +45,7 @@ pub fn openings(lookup: &Lookup<'_>) -> Vec<String> {
 }
 
 /// The largest PIM of a VeraCrypt volume within the limit. Its PBKDF2 uses 15,000 + 1000 x PIM iterations and the
-/// derivation time is linear in them (VeraCrypt, "Personal Iterations Multiplier (PIM)").
+/// derivation time is proportional to this number (VeraCrypt, "Personal Iterations Multiplier (PIM)").
 fn pim(arm: &Arm, o: &Opening) -> Option<String> {
     if arm.layout.as_deref() != Some("VeraCrypt") {
         return None;

@@ -1,4 +1,4 @@
-//! The uses that each arm is suited for, according to the arm's losses.
+//! The uses for which each arm is suited, according to the arm's losses.
 
 use cryptbench_estimate::class::{LARGE, SMALL};
 use cryptbench_estimate::lookup::Lookup;
@@ -14,7 +14,7 @@ const SUITED: f64 = 0.10;
 /// speed.
 const UNSUITED: f64 = 0.25;
 
-/// Maximum number of arms listed for each answer.
+/// Maximum number of arms listed per sentence.
 const MOST_NAMED: usize = 4;
 
 /// A use: its name, the workloads that represent it, and the text about arms that are not suited.

@@ -1,4 +1,4 @@
-//! ATTO's chart: for each block size the speed of writes to the left and of reads to the right, for plain and each
+//! ATTO's chart: for each block size the speed of writes to the left and of reads to the right, for plain and for each
 //! encrypted arm.
 
 use cryptbench_estimate::lookup::Lookup;

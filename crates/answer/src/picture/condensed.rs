@@ -1,4 +1,4 @@
-//! Many workloads in few rows: those that differ only in sizes form one series.
+//! Many workloads in few rows: workloads that differ only in sizes form one series.
 
 use cryptbench_estimate::arms::compared;
 use cryptbench_estimate::lookup::Lookup;
@@ -19,7 +19,7 @@ pub struct Series<'a> {
 pub struct Tally<'a> {
     /// The arm.
     pub arm: &'a Arm,
-    /// Geometric mean of the ratios to plain, cached cells included; `None` if there are none.
+    /// Geometric mean of the ratios to plain, including cached cells; `None` if there are no ratios.
     pub mean_ratio: Option<f64>,
     /// The smallest ratio and where.
     pub worst: Option<(f64, &'a Workload)>,

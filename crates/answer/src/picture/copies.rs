@@ -1,4 +1,4 @@
-//! dd's table: mean, standard deviation and speed of each copy, calculated as the users of the profile do.
+//! dd's table: mean, standard deviation and speed of each copy, calculated as users of the profile calculate them.
 
 use cryptbench_catalog::Estimator;
 use cryptbench_estimate::arms::{compared, plain_arm};

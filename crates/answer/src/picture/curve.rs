@@ -18,10 +18,10 @@ const MOST_ARMS: usize = 4;
 /// Number of points of a curve whose samples leave no gaps.
 const EVEN_POINTS: u64 = 100;
 
-/// Maximum number of dots of one arm; with more they would merge.
+/// Maximum number of dots of one arm; with more, the dots would merge.
 const MOST_DOTS: usize = 200;
 
-/// The share of dots that must lie within the scale; a few slow outliers are drawn at its end.
+/// The share of dots that must lie within the scale; a few slow outliers are drawn at the end of the scale.
 const DOTS_WITHIN: f64 = 0.99;
 
 /// The chart of one sampled workload.

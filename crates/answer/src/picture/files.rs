@@ -15,7 +15,7 @@ pub struct Files<'a> {
     pub arms: Vec<&'a Arm>,
     /// Arms for which there was no room.
     pub left_out: usize,
-    /// In the order of the profile.
+    /// The workloads in the order of the profile.
     pub rows: Vec<FileRow<'a>>,
 }
 
@@ -44,7 +44,7 @@ pub fn files<'a>(lookup: &Lookup<'a>) -> Option<Files<'a>> {
     })
 }
 
-/// Speed of one big file relative to the same bytes in many small ones, for one direction (`read` or `write`)
+/// Speed of one big file relative to that of the same bytes in many small files, for one direction (`read` or `write`)
 /// and arm; `None` if either is missing.
 pub fn big_file_gain(table: &Files<'_>, arm: usize, direction: &Operation) -> Option<f64> {
     let action = match direction {

@@ -1,4 +1,4 @@
-//! iozone's heat maps: percent difference from plain by file size and record size, one map per operation.
+//! iozone's heat maps: percentage difference from plain by file size and record size, with one map per operation.
 
 use cryptbench_estimate::compatibility::{best, mean};
 use cryptbench_estimate::lookup::Lookup;

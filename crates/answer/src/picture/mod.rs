@@ -30,8 +30,8 @@ pub struct Chosen<'a> {
     pub left_out: usize,
 }
 
-/// Plain and at most `most` other arms: all of them, or otherwise the fastest and the slowest encrypted arms by
-/// the mean over all workloads.
+/// Plain and at most `most` other arms: all other arms if possible, otherwise the fastest and the slowest encrypted
+/// arms by the mean over all workloads.
 pub fn chosen<'a>(lookup: &Lookup<'a>, most: usize) -> Chosen<'a> {
     let all = compared(lookup.arms());
     let mut picked = all.clone();
@@ -47,7 +47,7 @@ pub fn chosen<'a>(lookup: &Lookup<'a>, most: usize) -> Chosen<'a> {
     Chosen { arms, left_out }
 }
 
-/// The fastest arms and the slowest ones, `most` in total, in the given order.
+/// The fastest and the slowest arms, `most` in total, in the given order.
 fn extremes<'a>(lookup: &Lookup<'a>, arms: Vec<&'a Arm>, most: usize) -> Vec<&'a Arm> {
     let mut ranked: Vec<(f64, &str)> =
         arms.iter().map(|a| (lookup.mean_ratio(a).unwrap_or(0.0), a.id.as_str())).collect();

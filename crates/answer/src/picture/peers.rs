@@ -12,7 +12,7 @@ use crate::quantity::{headline_value, is_time};
 /// Maximum number of encrypted arms next to plain.
 const MOST_ARMS: usize = 5;
 
-/// The estimator of the users of a record's profile, if this version knows it.
+/// The estimator that users of a record's profile use, if this version knows it.
 pub(super) fn estimator(record: &Record) -> Option<Estimator> {
     record.plan.estimator.as_deref().and_then(Estimator::of)
 }

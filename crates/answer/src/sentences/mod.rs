@@ -13,7 +13,7 @@ use cryptbench_record::{Arm, ArmRole, Cell, Operation, Record, Workload};
 
 use crate::quantity::thousands;
 
-/// Maximum number of sentences of a run; the least urgent ones are dropped.
+/// Maximum number of sentences of a run; the least urgent sentences are dropped.
 const MOST_SENTENCES: usize = 8;
 
 /// Up to this many encrypted arms are described individually.

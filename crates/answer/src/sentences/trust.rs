@@ -1,4 +1,4 @@
-//! The reliability of the verdicts: caches, open questions, noise, and why the run ended.
+//! The reliability of the verdicts: caches, open questions, noise, and the reason why the run ended.
 
 use std::collections::BTreeSet;
 
