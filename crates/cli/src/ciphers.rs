@@ -44,7 +44,7 @@ pub fn ciphers(args: &CiphersArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The complete table, with the disks for which the speeds are high enough.
+/// The complete table, and the disks for which the speeds are high enough.
 pub fn full(speeds: &Speeds) -> String {
     let bottlenecks = bottlenecks(speeds, disk().as_ref());
     table::render(speeds, &bottlenecks, terminal_style(false).width)
@@ -132,7 +132,7 @@ fn kernels(speeds: &Speeds) -> Vec<(&'static str, Vec<&'static str>)> {
     kernels
 }
 
-/// The measured numbers of threads, in ascending order.
+/// The numbers of threads that were measured, in ascending order.
 fn thread_counts(speeds: &Speeds) -> Vec<usize> {
     let mut counts: Vec<_> = speeds.rows.iter().map(|row| row.threads).collect();
     counts.sort_unstable();

@@ -32,7 +32,7 @@ struct Document {
     schema: &'static str,
     #[serde(flatten)]
     comparison: Comparison,
-    /// What changed, by how much, and with what certainty.
+    /// The changes, their sizes, and how certain they are.
     answer: Vec<String>,
     /// Further remarks on the answer.
     sentences: Vec<String>,
@@ -129,7 +129,7 @@ fn refuse_systems(a: &Path, b: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The choices of a record to compare: the requested one, all that both records have, or plain storage.
+/// The choices of a record to compare: the requested choice, all choices that both records have, or plain storage.
 fn choice(arm: Option<&str>, both: bool) -> ArmChoice<'_> {
     match (arm, both) {
         (Some(arm), _) => ArmChoice::One(arm),

@@ -37,7 +37,7 @@ const RECORDS: &[(&str, &[&str])] = &[
     ("studies", &["beside", "from"]),
 ];
 
-/// Adds the values that options can have: names of systems, ciphers and profiles, and `last`.
+/// Adds the possible values of options: names of systems, ciphers and profiles, and `last`.
 fn with_values(mut program: Command) -> Command {
     let own = cryptbench_cipher::ciphers().iter().map(|cipher| cipher.name);
     let ciphers: Vec<&str> = own.collect();

@@ -41,7 +41,7 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(diagnosis.code))
 }
 
-/// Examines everything. The only file that it creates is removed before it returns.
+/// Examines everything. The only file that this creates is removed before the function returns.
 fn diagnose(directory: &Path) -> Diagnosis {
     let distribution = Distribution::this();
     // Load is measured first, before this program's own work affects the figures.

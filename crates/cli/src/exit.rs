@@ -22,7 +22,7 @@ use cryptbench_volume::VolumeError;
 
 use crate::say;
 
-/// Something unexpected, or output that could not be written.
+/// An unexpected error, or output that could not be written.
 pub const FAILURE: u8 = 1;
 /// The command line is wrong (clap uses the same code).
 pub const USAGE: u8 = 2;
@@ -91,7 +91,7 @@ pub fn help() -> String {
     list
 }
 
-/// A refusal of a command, with its exit code.
+/// A command's refusal, with its exit code.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct Refusal {

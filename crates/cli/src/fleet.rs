@@ -1,4 +1,4 @@
-//! `cryptbench fleet`, and the runs of its machines.
+//! `cryptbench fleet`, and the runs on a fleet's machines.
 
 pub mod args;
 mod collecting;

@@ -49,7 +49,7 @@ struct Found {
     directory: PathBuf,
 }
 
-/// The runs of this user, the newest first.
+/// The runs of this user, with the newest first.
 fn runs() -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     // There are runs of the user who ran sudo, and runs of root in directories that only root can write to.
@@ -178,11 +178,11 @@ pub fn record(path: &Path) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The records in a directory that contains several runs, such as that of a study; otherwise `path` itself.
+/// The records in a directory that contains several runs, such as a study's directory; otherwise `path` itself.
 pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let path = record(path)?;
     let is_run = |directory: &Path| {
-        // Any entry with that name counts; if the entry is unusable, the error of reading it says why.
+        // Any entry with that name counts; if the entry is unusable, the error from reading it says why.
         [RECORD, LOG].iter().any(|name| fs::symlink_metadata(directory.join(name)).is_ok())
     };
     if !path.is_dir() || is_run(&path) {

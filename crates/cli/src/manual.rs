@@ -38,7 +38,7 @@ fn pages(command: &Command, name: &str, directory: &Path) -> anyhow::Result<usiz
 }
 
 fn page(command: &Command, name: &str) -> anyhow::Result<Vec<u8>> {
-    // clap requires names that live as long as the program; there are only a few.
+    // clap requires names that live as long as the program; there are only a few such names.
     let lasting: &'static str = Box::leak(name.to_owned().into_boxed_str());
     let version = env!("CARGO_PKG_VERSION");
     let man = clap_mangen::Man::new(command.clone().name(lasting).display_name(lasting))

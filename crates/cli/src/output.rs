@@ -205,7 +205,7 @@ impl Files {
         Ok(Self { parent: Place::open(directory)?, own_directory: false, resumed: true })
     }
 
-    /// The log of the run `run`: a new one, or the existing one that it continues.
+    /// The log of the run `run`: a new log, or the existing log that the run continues.
     pub fn log(&self, run: &str) -> io::Result<TrialLog> {
         if self.resumed {
             return TrialLog::resume(&self.parent.directory);
@@ -233,9 +233,9 @@ impl Files {
         let _ = directory.map(|directory| directory.remove_file(OsStr::new(LOG)));
     }
 
-    /// Writes the record and the page. Files that others have created in the directory since
-    /// [`prepare`](Self::prepare) are not replaced: the record is then written to the user's data directory, as
-    /// after any other failure.
+    /// Writes the record and the page. Files that other users have created in the directory since
+    /// [`prepare`](Self::prepare) are not replaced: the record is then written to the user's data directory, as after
+    /// any other failure.
     pub fn save(&self, run: &Whole) -> Saved {
         let done = match self.own_directory {
             true => self.parent.below(&run.id).and_then(|place| place.write(run, false)),
@@ -288,7 +288,8 @@ fn in_temporary(run: &str) -> anyhow::Result<Place> {
 }
 
 /// A directory that stays open from the check until the files are written, so that nothing is written to another
-/// directory that gets the same name. Other users may be able to write to it, so links in it are not followed.
+/// directory that gets the same name. Other users may be able to write to the directory, so links in it are not
+/// followed.
 struct Place {
     path: PathBuf,
     directory: Directory,

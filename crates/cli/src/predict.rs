@@ -19,9 +19,9 @@ use crate::say::{print, print_json};
 use device::{Plain, Profile};
 use rates::{CipherRate, cipher_rates};
 
-/// Time in seconds that the inline built-in engine adds to a request, not including its cipher: the median over random
-/// 4 KiB requests at queue depth 1, in two runs of the profile `quick` on a virtual disk (docs/devices.md). The median
-/// is over eight values between 0.2 and 2.3 µs. `cryptbench predict --record RECORD` derives the time from a record.
+/// Time in seconds that the inline built-in engine adds to a request, not including its cipher: the median of eight
+/// values between 0.2 and 2.3 µs, measured with random 4 KiB requests at queue depth 1 in two runs of the profile
+/// `quick` on a virtual disk (docs/devices.md). `cryptbench predict --record RECORD` derives the time from a record.
 /// Other systems add more.
 const DEFAULT_PER_REQUEST_S: f64 = 0.5e-6;
 
@@ -45,7 +45,7 @@ struct Cell {
     extra_us: f64,
 }
 
-/// All predictions, and what they are based on.
+/// All predictions, and the data on which they are based.
 #[derive(Clone, Debug, Serialize)]
 struct Prediction {
     schema: &'static str,

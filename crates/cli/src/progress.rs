@@ -94,7 +94,7 @@ pub struct Live {
     laid_out: Option<Instant>,
 }
 
-/// Redraws of the terminal per second.
+/// Number of redraws of the terminal per second.
 const DRAWN_HZ: u8 = 2;
 
 impl Live {
@@ -112,7 +112,7 @@ impl Live {
         }
     }
 
-    /// The text is not printed through `say`, so it is made printable here.
+    /// The text is made printable here, because it is not printed through `say`.
     fn tell(&self, text: &str) {
         self.bar.set_message(printable_lines(text).into_owned());
     }

@@ -71,12 +71,12 @@ pub struct Measured {
     pub code: ExitCode,
     /// Whether it completed.
     pub whole: bool,
-    /// Whether the budget was used up before anything was compared.
+    /// Whether the budget was used up before any comparison was made.
     pub unmeasured: bool,
 }
 
-/// Measures and saves the requested run, and prints it if `shown`. An error after the first trials is returned
-/// after the record has been saved.
+/// Measures and saves the requested run, and prints the results if `shown` is set. An error after the first trials is
+/// returned after the record has been saved.
 pub fn measure(args: &RunArgs, signal: &Signal, shown: bool) -> anyhow::Result<Measured> {
     measure_with(args, signal, shown, None)
 }
@@ -118,8 +118,8 @@ pub fn measure_into(
         cryptbench_runner::run(request, env!("CARGO_PKG_VERSION"), &signal.stop, &mut logged);
     progress.end();
     let (record, error) = result?;
-    // The names are made printable, as when `cryptbench report` reads a record: profiles and directories may come from
-    // another person.
+    // The names are made printable, as they are when `cryptbench report` reads a record: profiles and directories may
+    // come from another person.
     let mut record = printable_record(record);
     record.in_ram = in_ram;
     record.node = output.node().cloned();

@@ -104,7 +104,7 @@ pub struct Resumed {
     pub earlier: Record,
 }
 
-/// Reads the arguments of the run in `directory`, and changes to the directory that their relative paths refer to.
+/// Reads the arguments of the run in `directory`, and changes to the directory to which relative paths in them refer.
 ///
 /// # Errors
 /// [`Refusal`] if the directory does not contain such a run, or the run belongs to another user.

@@ -1,6 +1,6 @@
-//! All output of the program goes through this module, so that untrusted text cannot control the terminal.
+//! All output of the program is printed by this module, so that untrusted text cannot control the terminal.
 //!
-//! File names, records, volume headers and messages of other programs may contain escape sequences. Text for people
+//! File names, records, volume headers and messages from other programs may contain escape sequences. Text for people
 //! is printed without control characters, except line breaks and tabs; if it is coloured, the sequences of this
 //! program's styles are also allowed. Machine-readable formats are printed unchanged: the code that reads records,
 //! results from other tools and the history has already made the strings printable. A closed pipe is the reader's
@@ -115,7 +115,7 @@ pub fn json_line(object: &serde_json::Value) -> io::Result<()> {
     io::stderr().lock().write_all(format!("{}\n", escaped_json(&line)).as_bytes())
 }
 
-/// Prints clap's output: help and version to standard output, errors of the command line to standard error.
+/// Prints clap's output: help and version to standard output, errors in the command line to standard error.
 pub fn command_line(error: &clap::Error) -> ExitCode {
     let text = error.render();
     let shown = |terminal: bool| {

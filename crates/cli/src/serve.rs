@@ -38,7 +38,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let fleet = fleet.context("cannot find the fleet's directory")?;
     let (catalogue, plan) = (choices::catalogue as fn() -> _, plan::plan as fn(&_) -> _);
     let site = Site { program, runs, fleet, catalogue, options: offered(), plan };
-    // Signals are handled before the address is printed, so that a program that reads it can stop the server
+    // Signals are handled before the address is printed, so that a program that reads the address can stop the server
     // immediately.
     server.run(site, message, |address| {
         print(&format!("The page is at {address}"));

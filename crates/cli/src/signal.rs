@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock};
 use anyhow::Context as _;
 use cryptbench_os::signals::{Raised, raise};
 
-/// Set while a passphrase is being read. Nothing has been set up yet, and a signal would not interrupt the read, so
-/// it must end the program as usual. (Ctrl-C reaches the prompt as a character.)
+/// Set while a passphrase is being read. Nothing has been set up yet, and a signal would not interrupt the read, so a
+/// signal must end the program as usual. (Ctrl-C reaches the prompt as a character.)
 pub static PROMPTING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// The signals after which a command cleans up and exits.

@@ -1,6 +1,6 @@
 //! `--verbose`: the program's actions, step by step, on standard error.
 //!
-//! Messages are sent through `tracing`, at the level `info` (`-v`) or `debug` (`-vv`). They must not contain
+//! Messages are sent through `tracing`, at the level `info` (`-v`) or `debug` (`-vv`). Messages must not contain
 //! secrets: standard input of programs, passphrases and keys are never printed.
 
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::say;
 /// The environment variable with the same effect, for use if another program starts this program.
 const VARIABLE: &str = "CRYPTBENCH_LOG";
 
-/// If the variable does not contain a valid level.
+/// Fails if the variable does not contain a valid level.
 pub fn begin(times: u8) -> anyhow::Result<()> {
     let option = match times {
         0 => LevelFilter::OFF,

@@ -87,12 +87,12 @@ fn was_stopped(error: &anyhow::Error) -> bool {
     })
 }
 
-/// Keeps the current memory from being swapped out, whatever is stored there later. Called before a passphrase
-/// is read, and again once the keys of a volume that stays open are in memory.
+/// Prevents the current memory from being swapped out, whatever is stored in it later. Called before a passphrase is
+/// read, and again once the keys of a volume that stays open are in memory.
 ///
-/// This is possible only for users who may lock all memory of a process, such as root. For other users, only
-/// secrets and keys are locked, where they are created ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory
-/// for data and for Argon2 is mapped for each use, and can be swapped out.
+/// This is possible only for users who may lock all memory of a process, such as root. For other users, only secrets
+/// and keys are locked, when they are created ([`LockedBytes`](cryptbench_blockdev::LockedBytes)). Memory for data and
+/// for Argon2 is mapped for each use, and can be swapped out.
 fn keep_keys_from_swap() {
     keep_from_swap();
 }
@@ -115,7 +115,7 @@ fn warn_of_swap() {
     }
 }
 
-/// The resources of key derivations: all CPUs, until a signal arrives.
+/// The resources for key derivations: all CPUs, until a signal arrives.
 fn effort(stop: &AtomicBool) -> anyhow::Result<Effort<'_>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Effort::new(tier()?, threads).stopped_by(stop))

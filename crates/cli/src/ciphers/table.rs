@@ -91,7 +91,7 @@ fn rates(speeds: &Speeds, width: usize) -> String {
     compact(heading, rows, |i| i == 0, width)
 }
 
-/// The mode of all rows that have one, as spelt in labels; empty if the modes differ. Adiantum has no mode.
+/// The common mode of all rows with a mode, as spelt in labels; empty if the modes differ. Adiantum has no mode.
 fn common_mode(speeds: &Speeds) -> String {
     let modes = speeds.rows.iter().map(cryptbench_microbench::cipher::Speed::mode);
     let mut modes = modes.filter(|mode| !mode.is_empty());

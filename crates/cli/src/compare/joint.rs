@@ -165,7 +165,7 @@ const HEAD: [&str; 17] = [
     "row_name",
 ];
 
-/// Returns the name of the program or cipher with which another is compared.
+/// Returns the name of the program or cipher with which another program or cipher is compared.
 type Naming = fn(&str) -> String;
 
 /// One line for each workload, row and device; `kind` is `speed`, `program` or `cipher`.

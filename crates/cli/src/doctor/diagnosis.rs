@@ -11,7 +11,7 @@ pub struct Diagnosis {
     /// As given in os-release.
     pub distribution: String,
     pub kernel: String,
-    /// The directory that `cryptbench run` would measure, as an absolute path if it exists.
+    /// The directory that `cryptbench run` would measure, as an absolute path if the directory exists.
     pub directory: String,
     /// Whether `cryptbench run` can measure this directory.
     pub can_run: bool,
@@ -89,7 +89,7 @@ pub enum State {
     Lacking,
     /// Degrades measurements or changes their meaning.
     Warning,
-    /// Nothing can be measured until this is fixed.
+    /// A problem that must be solved before anything can be measured.
     Fatal,
 }
 
@@ -106,7 +106,7 @@ impl Finding {
         Self::new(name, State::Lacking, says)
     }
 
-    /// Unavailable because of `lack`; `says` contains the reason.
+    /// Unavailable because `lack` is missing; `says` contains the reason.
     pub fn without(name: &str, says: impl Into<String>, lack: Lack) -> Self {
         let remedy = lack.remedy.told(lack.manager);
         Self { lack: Some(lack), ..Self::lacking(name, says).remedy(remedy) }

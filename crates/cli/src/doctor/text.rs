@@ -50,7 +50,7 @@ fn findings(diagnosis: &Diagnosis) -> impl Iterator<Item = &Finding> {
     diagnosis.sections.iter().flat_map(|s| &s.findings)
 }
 
-/// One section, without what the sections above have already printed (`told`).
+/// One section, without the text that the sections above have already printed (`told`).
 fn section_text(section: &Section, told: &[&Finding], width: usize) -> String {
     let names = section.findings.iter().map(|f| display_width(&f.name)).max().unwrap_or(0);
     let column = (MARK + names + 2).min(width.saturating_sub(LEAST_TEXT));

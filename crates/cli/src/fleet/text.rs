@@ -22,7 +22,7 @@ pub fn screen(report: &Report, directory: &str, width: usize) -> String {
     let mut lines = vec![cut(&title(report), width)];
     let kinds = kinds(report);
     let pooled: Vec<(&Group, &Row, Share)> = pooled(report).collect();
-    // All rows or, if there are too many, only the row with the largest loss in each group.
+    // All rows or, if there are too many rows, only the row with the largest loss in each group.
     let mut shown = pooled.clone();
     if shown.len() > ROWS {
         shown.sort_by(|a, b| a.2.next_low_ratio.total_cmp(&b.2.next_low_ratio));

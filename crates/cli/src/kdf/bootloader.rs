@@ -1,9 +1,9 @@
 //! `cryptbench kdf --bootloader`: whether a boot loader can unlock a LUKS2 keyslot, and how long that takes.
 //!
-//! GRUB's abilities, according to its sources: it supports Argon2 since 2.14 (`grub-core/disk/luks2.c`, module
-//! `argon2`); older versions print "Argon2 not supported". It runs libgcrypt's portable code, on the one CPU that
-//! the firmware starts. Argon2 needs contiguous memory. On EFI, GRUB starts with 32 MiB (`DEFAULT_HEAP_SIZE` in
-//! `grub-core/kern/efi/mm.c`); since 2.12 it requests more from the firmware, which provides its largest free
+//! GRUB's abilities, according to its source code: GRUB has supported Argon2 since 2.14 (`grub-core/disk/luks2.c`,
+//! module `argon2`); older versions print "Argon2 not supported". GRUB runs libgcrypt's portable code, on the one CPU
+//! that the firmware starts. Argon2 needs contiguous memory. On EFI, GRUB starts with 32 MiB (`DEFAULT_HEAP_SIZE` in
+//! `grub-core/kern/efi/mm.c`); since 2.12, it requests more memory from the firmware, which provides its largest free
 //! block.
 
 use std::path::Path;

@@ -27,7 +27,7 @@ pub const DICEWARE_BITS: f64 = 12.925;
 #[derive(Clone, Debug)]
 pub struct Question {
     pub volume: VolumeKind,
-    /// PIMs in the table; empty if the volume has none.
+    /// PIMs in the table; empty if the volume has no PIM.
     pub pims: Vec<u32>,
     /// The PIM that an attacker knows; `None` is the default cost.
     pub known: Option<u32>,
@@ -40,8 +40,7 @@ pub struct Question {
 
 /// Checks and completes the request, without measuring anything.
 ///
-/// # Errors
-/// If a PIM is specified for a volume that has none, or is above the highest PIM.
+/// # Errors If a PIM is specified for a volume that has no PIM, or if the PIM is above the highest PIM.
 pub fn question(args: &KdfArgs) -> anyhow::Result<Question> {
     let volume: VolumeKind = args.volume_kind.into();
     let highest = volume.highest_pim();
@@ -109,14 +108,14 @@ impl Study {
         Self { speeds, question }
     }
 
-    /// The rows, the fastest at the default cost first.
+    /// The rows, with the fastest at the default cost first.
     pub fn by_default(&self) -> Vec<&KdfSpeed> {
         let mut rows: Vec<_> = self.speeds.rows.iter().collect();
         rows.sort_by(|a, b| self.default_time(a).seconds.total_cmp(&self.default_time(b).seconds));
         rows
     }
 
-    /// The PBKDF2 rows with their time per iteration, the fastest first.
+    /// The PBKDF2 rows with their time per iteration, in ascending order.
     pub fn by_iteration(&self) -> Vec<(&KdfSpeed, f64)> {
         let rows = self.speeds.rows.iter();
         let mut rows: Vec<_> = rows.filter_map(|r| Some((r, r.us_per_iteration()?))).collect();
@@ -186,13 +185,14 @@ impl Study {
         let mean_work = works.sum::<f64>() / f64::from(highest);
         let found = mean_work_of_unknown(q.volume, row.function, highest).ok()?;
         Some(SecretPim {
-            // With a known PIM of the mean cost, half of all passphrases are tried on average, hence the factor 2.
+            // With a known PIM whose cost is the mean, half of all passphrases are tried on average, hence the factor
+            // 2.
             bits: (2.0 * found / mean_work).log2(),
             mean_seconds: mean_work * row.seconds_per_work(),
         })
     }
 
-    /// Seconds to try all functions at their default costs, if all were measured.
+    /// Seconds to try all functions at their default costs, if all functions were measured.
     pub fn every_function(&self) -> Option<f64> {
         let all = self.speeds.complete && self.speeds.rows.len() > 1;
         all.then(|| all_functions(&self.speeds.rows, self.speeds.cpus as usize))

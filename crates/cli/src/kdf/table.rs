@@ -72,7 +72,7 @@ fn header(study: &Study, width: usize) -> String {
     lines.join("\n")
 }
 
-/// The kernels used to unlock and, if different, those used to guess, each with its functions.
+/// The kernels used to unlock and, if different, the kernels used to guess, each with its functions.
 pub fn kernels(study: &Study) -> Vec<(String, Vec<String>)> {
     let mut kernels: Vec<(String, Vec<String>)> = Vec::new();
     let mut add =

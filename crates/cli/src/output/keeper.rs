@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{Files, Saved, Whole, unfit};
 use crate::say::print_bytes;
 
-/// The hidden command that starts such a process.
+/// The hidden command that starts the writing process.
 pub const COMMAND: &str = "keep-run";
 
 /// Maximum length of a reply in bytes: a path and a sentence. The user controls the process, so its replies are

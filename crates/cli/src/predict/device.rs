@@ -1,4 +1,4 @@
-//! The device to predict for, which is a model or a record, and the times of its plain requests.
+//! The device for which to predict, which is a model or a record, and the times of its plain requests.
 
 use std::path::Path;
 
@@ -114,9 +114,9 @@ impl Profile {
         vec![words.to_owned()]
     }
 
-    /// Seconds between two encrypted requests. On a model they are simulated, because a model continues to read
-    /// ahead and to write back its caches while the CPU is busy. On a record they are calculated only from the
-    /// plain time. `None` if a serial driver is requested for which the record lacks plain times.
+    /// Seconds between two encrypted requests. On a model, they are simulated, because the model continues to read
+    /// ahead and to write back its caches while the CPU is busy. On a record, they are calculated from the plain time
+    /// only. `None` if a serial driver is requested for which the record lacks plain times.
     pub(super) fn encrypted_s(
         &self,
         plain: &Plain,
@@ -139,7 +139,7 @@ impl Profile {
         }
     }
 
-    /// The device's plain requests; on a model, `queue_depth` of them are in flight.
+    /// The device's plain requests; on a model, `queue_depth` requests are in flight.
     pub(super) fn plain(&self, queue_depth: u32) -> Vec<Plain> {
         match self {
             Self::Model(model) => of_model(model, queue_depth),
@@ -247,12 +247,12 @@ pub(super) fn spacing(record: &Record, workload: &Workload, arm: &str) -> Option
 pub(super) struct PerRequest {
     pub(super) seconds: f64,
     pub(super) arm: String,
-    /// Describes the line that was fitted through all sizes; empty if there are too few sizes.
+    /// Describes the line that was fitted through the times for all sizes; empty if there are too few sizes.
     pub(super) fit: String,
 }
 
-/// The time of the requested encrypted arm of a record or, without a request, of the first arm whose cipher rate is
-/// known.
+/// The time of the encrypted arm that the user requested or, if none was requested, of the record's first arm with a
+/// known cipher rate.
 pub(super) fn per_request_of(
     record: &Record,
     ciphers: &[CipherRate],

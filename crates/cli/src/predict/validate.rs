@@ -57,7 +57,7 @@ pub(super) struct Group {
     pub(super) cells: Vec<Checked>,
 }
 
-/// Study A's rate of AES in RAM (figure 1: encryption 5.3 GB/s, decryption 3.8 GB/s, in binary units).
+/// Study A's rate for AES in RAM (figure 1: encryption 5.3 GB/s, decryption 3.8 GB/s, in binary units).
 fn published_rate(operation: cryptbench_devices::Operation) -> f64 {
     let mib_s = match operation {
         cryptbench_devices::Operation::Read => 3.8 * 1024.0,
@@ -80,7 +80,7 @@ pub(super) fn validate(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Study A's three devices. The software's cost per request is known only for the SSD, so that cost is used for all
-/// three. To predict the SSD itself, only costs measured at other sizes than the predicted one are used.
+/// three. To predict the SSD itself, only costs that were measured at sizes other than the predicted size are used.
 fn published() -> Vec<Group> {
     let files = Files::published();
     let points = files.text("atto").ok().and_then(atto).unwrap_or_default();
@@ -184,7 +184,7 @@ fn of_record(args: &PredictArgs, record: &Record) -> anyhow::Result<Vec<Group>> 
         let left_out = cells.iter().enumerate().map(|(i, cell)| {
             let others: Vec<_> =
                 cells.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, c)| c.known).collect();
-            // Cells of the same operation with other sizes are the best source, if there are any.
+            // Cells with the same operation and other sizes, if any, are the best source.
             let per_request = per_request_s(&others).unwrap_or(DEFAULT_PER_REQUEST_S);
             cell.checked(cell.known.0, per_request)
         });

@@ -196,7 +196,7 @@ struct Table {
     rows: Vec<(String, Vec<Option<Share>>)>,
 }
 
-/// The geometric mean. The half-widths are independent of each other, so they are added in quadrature.
+/// The geometric mean. The half-widths are independent of each other, so the half-widths are added in quadrature.
 fn mean(shares: &[Share]) -> Option<Share> {
     let n = shares.len() as f64;
     let mean = shares.iter().map(|(kept, ..)| kept.ln()).sum::<f64>() / n;

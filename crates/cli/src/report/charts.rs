@@ -1,5 +1,5 @@
-//! Every chart of the page as a file: as SVG, as PDF for papers and, if the program was built with the feature
-//! `png`, as PNG for programs that can read neither.
+//! Every chart of the page as a file: as SVG, as PDF for papers and, if the program was built with the feature `png`,
+//! as PNG for programs that cannot read SVG or PDF.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -4,7 +4,7 @@ use cryptbench_studies::beside::Beside;
 use cryptbench_studies::{Answer, Field, Replay, Replayed, Table, Verdict};
 use cryptbench_view::columns::{grid, hang, paragraph};
 
-/// Number of devices whose cells are all shown next to a record; for all other devices, only the distance is shown.
+/// Number of devices for which all cells are shown next to a record; for the other devices, only the distance is shown.
 const SHOWN: usize = 1;
 
 /// Every study in one row.

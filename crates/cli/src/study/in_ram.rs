@@ -1,4 +1,5 @@
-//! Study A's first figures: ciphers over 50 MB on all CPUs, and key derivation with the default PIM and with PIM
+//! The measurements of study A's first figures: ciphers over 50 MB on all CPUs, and key derivation with the default PIM
+//! and with PIM
 //! 9999.
 
 use std::time::Duration;
@@ -17,8 +18,8 @@ const LONGEST: f64 = 20.0;
 /// Maximum time for each of the two measurements, as a multiple of a trial's duration.
 const TRIALS: f64 = 200.0;
 
-/// Buffer sizes for each cipher, in MB: that of the study, and a smaller size if there is too little time for the
-/// study's size.
+/// Buffer sizes for each cipher, in MB: the study's size, and a smaller size if there is too little time for the
+/// study's.
 const BUFFERS: [u32; 2] = [50, 1];
 
 /// Seconds for each of the two measurements: at most a quarter of the run's budget.

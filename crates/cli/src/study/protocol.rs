@@ -16,8 +16,8 @@ pub struct Protocol {
     pub systems: &'static [Program],
     /// Ciphers for all systems; if empty, each system uses its own ciphers.
     pub ciphers: &'static [&'static str],
-    /// Ciphers of individual systems, under the systems' names in cryptbench: the cipher of the system itself if this
-    /// is not its default, and that of its substitute.
+    /// Ciphers of individual systems, under the systems' names in cryptbench: the system's own cipher if this is not
+    /// its default, and its substitute's cipher.
     pub own_ciphers: &'static [(&'static str, &'static str)],
     /// Settings of individual systems, under the systems' names in cryptbench.
     pub settings: &'static [(&'static str, &'static str, &'static str)],

@@ -181,7 +181,7 @@ pub fn in_places(part: &mut RunArgs, is_on_device: bool) -> Option<String> {
     Some(said)
 }
 
-/// The setting of systems that can use the study's file system.
+/// The setting that selects the file system, for systems that can use the study's.
 const FILE_SYSTEM: &str = "file-system";
 
 /// If plain storage has NTFS, makes the systems use NTFS as well; returns a description in a sentence. `None` if no

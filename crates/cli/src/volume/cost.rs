@@ -73,8 +73,8 @@ fn derivations(
     all.into_iter().map(|derivation| (derivation, KEY_BYTES)).collect()
 }
 
-/// The time of a derivation, extrapolated from that of a short derivation; `None` if its parameters are impossible
-/// because the header is damaged.
+/// The time of a derivation, extrapolated from that of a short derivation; `None` if the derivation's parameters are
+/// impossible because the header is damaged.
 pub fn estimate(derivation: &Derivation, key_bytes: usize, effort: Effort<'_>) -> Option<Duration> {
     let sample = match *derivation {
         Derivation::Pbkdf2 { prf, iterations } => {

@@ -199,7 +199,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Creates the volume. If a file system may use only a part of it, returns the number of bytes from its start.
+    /// Creates the volume. If a file system may use only the start of the volume, returns the number of bytes that it
+    /// may use.
     fn create(
         mut self,
         device: &dyn BlockDevice,
@@ -323,7 +324,7 @@ impl<'a> Recovery<'a> {
     }
 }
 
-/// Cipher and length of the volume key, for a cipher name of the registry or of dm-crypt.
+/// Cipher and length of the volume key, for a cipher name from the registry or from dm-crypt.
 fn luks_cipher(name: Option<&str>) -> anyhow::Result<(&str, usize)> {
     let name = name.unwrap_or(AES_256_XTS.name);
     let known = DM_CRYPT_CIPHERS.into_iter().filter(|cipher| {
@@ -468,7 +469,7 @@ fn new_file(args: &CreateArgs) -> anyhow::Result<Partial> {
     };
     let fail = |e: io::Error| Refusal::target(path, &e.to_string());
     let mut partial = Partial::beside(path)?;
-    // Allocated now, so that a later write to the volume does not fail because the disk is full.
+    // The space is allocated now, so that later writes to the volume do not fail because the disk is full.
     allocate_or_extend(partial.file(), size).map_err(fail)?;
     Ok(partial)
 }

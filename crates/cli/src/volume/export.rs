@@ -15,7 +15,7 @@ use super::target::size_of;
 use super::{secrets, target};
 use crate::say;
 
-/// How often to check for a signal.
+/// Interval between checks for a signal.
 const POLL: Duration = Duration::from_millis(50);
 
 pub fn export(args: &ExportArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {

@@ -68,7 +68,7 @@ fn luks_ciphers() -> Vec<Row> {
     sets.into_iter().map(row).collect()
 }
 
-/// The functions of a kind of volume: those for new volumes, and those that only old volumes have.
+/// The KDFs of a kind of volume: those for new volumes, and those that only old volumes use.
 fn functions(format: &'static str, kind: VolumeKind) -> Vec<Row> {
     let known = |function: &Function| pim::derivation(kind, *function, None).is_ok();
     let (new, old): (Vec<_>, Vec<_>) =

@@ -167,7 +167,7 @@ fn look(args: &InfoArgs, given: &Given, stop: &AtomicBool) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// The content of the metadata of BitLocker or FileVault.
+/// The content of BitLocker's or FileVault's metadata.
 enum Metadata {
     BitLocker(bitlocker::Info),
     FileVault(filevault::Info),

@@ -1,4 +1,4 @@
-//! A file that has a temporary name until it is complete. If it is never completed, it is removed.
+//! A file that has a temporary name until it is complete. A file that is never completed is removed.
 
 use std::fs::File;
 use std::io;

@@ -45,7 +45,7 @@ const TRIES: usize = 3;
 static TYPED: AtomicBool = AtomicBool::new(false);
 
 /// Repeats `attempt` while no key fits and the passphrase was typed. A passphrase from a pipe or a file would not
-/// change, and a program that writes to standard input does not wait for a prompt.
+/// change between attempts, and a program that writes to standard input does not wait for a prompt.
 pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
     for left in (1..TRIES).rev() {
         TYPED.store(false, Ordering::Relaxed);
@@ -64,8 +64,8 @@ pub fn in_tries<T>(mut attempt: impl FnMut() -> anyhow::Result<T>) -> anyhow::Re
     attempt()
 }
 
-/// Reads the credentials from `source`, and asks for missing ones at the terminal as "Passphrase for `whose`". With
-/// key files an empty passphrase is accepted. There is no prompt if other credentials replace the passphrase: a
+/// Reads the credentials from `source`, and asks for missing credentials at the terminal as "Passphrase for `whose`".
+/// With key files an empty passphrase is accepted. There is no prompt if other credentials replace the passphrase: a
 /// LUKS key file, or a BitLocker recovery password or startup key.
 pub fn read(
     source: &SecretSource,

@@ -29,8 +29,8 @@ use super::secrets::{self, Prompt};
 use crate::exit::Refusal;
 use crate::say;
 
-/// The file or device of a volume. The open file holds the lock that excludes a second writing process of this
-/// program, and the kernel's exclusive claim on a block device. Both last as long as the device.
+/// The file or device of a volume. The open file holds the lock that excludes a second writing process of this program,
+/// and the kernel's exclusive claim on a block device. Lock and claim last as long as this value.
 pub struct Target {
     pub device: Arc<dyn BlockDevice>,
 }
@@ -41,7 +41,7 @@ pub fn directory(unlock: &UnlockArgs) -> anyhow::Result<Directory> {
     Ok(lower.map_err(|e| Refusal::target(&unlock.volume, &e.to_string()))?)
 }
 
-/// Why a directory cannot be opened here: a file in it shows that it belongs to another program.
+/// Why a directory cannot be opened here: a file in the directory shows that it belongs to another program.
 pub fn of_another(lower: &Directory) -> Option<VolumeError> {
     let names = lower.names().unwrap_or_default();
     let is_here = |file: &&str| names.iter().any(|name| name == *file);
@@ -92,7 +92,7 @@ pub fn size_of(path: &Path, file: &File) -> anyhow::Result<u64> {
 pub fn device(file: File, access: Access, direct: bool) -> io::Result<FileDevice> {
     let read_only = access == Access::ReadOnly;
     if direct {
-        // Most volumes have 512-byte sectors, so a disk with larger ones is accessed through the page cache.
+        // Most volumes have 512-byte sectors, so a disk with larger sectors is accessed through the page cache.
         let device = FileDevice::from_file(file.try_clone()?, IoMode::Direct, read_only);
         if let Ok(device) = device
             && device.sector() <= 512
@@ -308,7 +308,7 @@ pub fn asks(args: &UnlockArgs, target: &Target) -> anyhow::Result<Asks> {
     })
 }
 
-/// The credentials of the volume in `args` with these requirements; prompts for those that the arguments do not
+/// The credentials of the volume in `args` with these requirements; prompts for credentials that the arguments do not
 /// provide.
 pub fn credentials(
     args: &UnlockArgs,

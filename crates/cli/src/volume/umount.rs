@@ -17,7 +17,7 @@ use super::args::UmountArgs;
 use crate::exit::Refusal;
 use crate::say;
 
-/// How long the server process may take to write back and to exit.
+/// How long the server process may take to write back data and to exit.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 

@@ -7,7 +7,7 @@ use cryptbench_kdf::{Derivation, Effort};
 use super::cost;
 use crate::say;
 
-/// Minimum number of years for this CPU to guess a strong passphrase: attackers have hardware that is a thousand
+/// Minimum number of years that this CPU needs to guess a strong passphrase: attackers have hardware that is a thousand
 /// times as fast.
 const STRONG_YEARS: f64 = 1000.0;
 

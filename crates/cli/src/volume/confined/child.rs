@@ -179,10 +179,10 @@ pub struct Here {
     told: bool,
 }
 
-/// Confines this process and opens the volume; `None` if it only had to report the volume's requirements.
+/// Confines this process and opens the volume; `None` if the process only had to report the volume's requirements.
 ///
-/// `prepare` creates what a confined process could not create, and returns the access rights that the process still
-/// needs.
+/// `prepare` creates the resources that a confined process could not create, and returns the access rights that the
+/// process still needs.
 pub fn begin<T>(
     args: &UnlockArgs,
     access: Access,

@@ -23,7 +23,7 @@ use crate::volume::{cost, secrets};
 /// How often to check for a signal.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How often to check whether a step that takes milliseconds is done.
+/// Interval between checks whether a step that takes milliseconds is done.
 const TICK: Duration = Duration::from_millis(2);
 
 /// How long a child may take to exit once it is no longer needed, or after a signal.
@@ -215,7 +215,7 @@ impl Confined {
         })
     }
 
-    /// Whether the child sends something or exits within that time.
+    /// Whether the child sends a message or exits within that time.
     pub fn says_something_within(&self, patience: Duration) -> anyhow::Result<bool> {
         let Some(channel) = &self.channel else { return Ok(true) };
         Ok(readable_within(channel.readable(), patience)?)
@@ -237,7 +237,7 @@ impl Confined {
         let mut asked: Option<Instant> = None;
         while self.child.try_wait()?.is_none() {
             patience.look();
-            // The child has nothing to send: a readable channel means that it exited, or is compromised.
+            // The child has nothing to send: a readable channel means that the child has exited, or is compromised.
             if self.says_something_within(POLL)? {
                 std::thread::sleep(Duration::from_millis(1));
             }

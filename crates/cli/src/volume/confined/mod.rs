@@ -1,8 +1,8 @@
 //! Volume headers are parsed only in an unprivileged process: a child that can access only the open files that it
 //! receives. Its parent, the keeper, keeps its privileges, opens the necessary files and cleans up.
 //!
-//! The child is this program with the same arguments after the word `confined`. They exchange messages that carry
-//! open files. The child's output goes through the keeper.
+//! The child is this program with the same arguments after the word `confined`. Child and keeper exchange messages that
+//! carry open files. The child's output is printed by the keeper.
 
 mod answers;
 mod believed;
@@ -28,7 +28,7 @@ use super::secrets::in_tries;
 use super::target;
 use crate::exit::Refusal;
 
-/// The first argument of the child, before those of its keeper.
+/// The first argument of the child, before its keeper's arguments.
 pub const WORD: &str = "confined";
 
 /// The error message if the process was not started by this program.

@@ -1,4 +1,4 @@
-//! The confined process of a lower directory: replies to its keeper's queries about names and open files.
+//! The confined process for a lower directory: replies to its keeper's queries about names and open files.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};

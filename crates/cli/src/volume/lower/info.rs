@@ -68,7 +68,7 @@ pub fn info(args: &InfoArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
             (answers, keys) = Answers::start(Some(&credentials), stop)?;
             probe(&lower, unlock, &mut answers, stop)?;
         }
-        // In a separate process, because headers are examined here regardless of the keys.
+        // This is done in a separate process, because headers are examined here regardless of the keys.
         let (mut answers, _) = Answers::start(None, stop)?;
         let mut walk = Walk::new(&mut answers, Doing::Info, stop);
         walk.below(&lower, None, Path::new(""))?;

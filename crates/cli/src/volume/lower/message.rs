@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use cryptbench_volume::format::ecryptfs::{Header, Signature};
 
-/// A query. The first three contain a name or a link target, the last two carry files.
+/// A query. The first three queries contain a name or a link target; the last two carry files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// The key with which a name is encrypted.
@@ -30,8 +30,8 @@ impl Ask {
 /// A reply. Nothing in it is trusted until [`Self::believe`] has checked it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The result, which depends on the query: the signature of a key, or nothing; a name; a target; [`Facts`]; or
-    /// the reason why the content is incomplete, if it is.
+    /// The result, which depends on the query: the signature of a key, or nothing; a name; a target; [`Facts`]; or the
+    /// reason why the content is incomplete, if it is incomplete.
     Done(Vec<u8>),
     /// The requested data is not available, for reasons other than a wrong key.
     Failed(String),

@@ -42,7 +42,7 @@ pub fn keep(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let _ = process::leave_terminal();
     std::io::stdout().write_all(format!("{}\n{READY}", up.what).as_bytes())?;
     terminal::silence()?;
-    // This process must not keep its start directory busy.
+    // This process must not keep the directory busy in which it was started.
     let _ = std::env::set_current_dir("/");
     until_unmounted(&mut up, stop)
 }
@@ -101,7 +101,7 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
             let options = fuse(args, read_only);
             let path = match &place {
                 Where::Path(path) => Some(path.as_path()),
-                // The volume becomes visible there once it is served.
+                // The volume becomes visible at this location once it is served.
                 Where::Place(_) => None,
             };
             let (mounted, connection) =
@@ -115,7 +115,7 @@ fn up(args: &MountArgs, secrets: File, stop: &AtomicBool) -> anyhow::Result<Up> 
     match shown_at {
         Ok(what) => Ok(Up { mounted, place, what, server: Some(server) }),
         Err(e) => {
-            // Unmounted while the server can still be stopped.
+            // The volume is unmounted while the server can still be stopped.
             server.watched(stop, || drop(mounted));
             Err(if stop.load(Ordering::Relaxed) { VolumeError::Stopped.into() } else { e })
         }
@@ -243,7 +243,7 @@ fn until_unmounted(up: &mut Up, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
         result = up.mounted.destroy_at_once();
     }
     if result.is_err() {
-        // Other programs that have the disk open, such as udev, close it shortly after the unmount.
+        // Other programs that have the disk open, such as udev, close the disk shortly after the unmount.
         result = up.mounted.destroy();
     }
     result?;

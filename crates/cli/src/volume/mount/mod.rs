@@ -1,8 +1,8 @@
 //! `cryptbench volume mount`: a background process serves the volume until it is unmounted.
 //!
-//! Three processes take part in it. The process that the user started (in this file) checks the arguments, asks for
-//! secrets and waits until the volume is mounted. The keeper (`keep.rs`, `volume keep`) keeps its privileges, sets
-//! everything up, and cleans up at the end. The confined process (`serve.rs`) opens the volume and serves it.
+//! Three processes take part. The process that the user started (in this file) checks the arguments, asks for secrets
+//! and waits until the volume is mounted. The keeper (`keep.rs`, `volume keep`) keeps its privileges, sets everything
+//! up, and cleans up at the end. The confined process (`serve.rs`) opens the volume and serves it.
 
 mod keep;
 mod serve;
@@ -34,7 +34,7 @@ const READY: &str = "ready\n";
 /// How long a killed process may take to exit.
 const DYING: Duration = Duration::from_secs(2);
 
-/// How often to check for a signal, or for an unmount by another user.
+/// Interval between checks for a signal, or for an unmount by another user.
 const POLL: Duration = Duration::from_millis(50);
 
 pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
@@ -71,8 +71,8 @@ pub fn mount(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Removes what a killed server left on this mount point. This can take several attempts, because a killed process
-/// releases its journal with a short delay.
+/// Removes the mount that a killed server left on this mount point. This can take several attempts, because the journal
+/// of a killed process is released with a short delay.
 fn sweep(place: &Path) {
     let until = Instant::now() + DYING;
     cleanup();

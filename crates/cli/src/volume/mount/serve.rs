@@ -15,7 +15,7 @@ use super::{access, fuse};
 use crate::volume::args::{MountArgs, Transport};
 use crate::volume::confined::{self, Here, On};
 
-/// Opens the volume, reports that, and serves it on the files that the keeper sends.
+/// Opens the volume, reports that it is open, and serves it on the files that the keeper sends.
 pub fn serve(args: &MountArgs, stop: &AtomicBool) -> anyhow::Result<ExitCode> {
     let options = fuse(args, args.read_only);
     let prepare = || {
