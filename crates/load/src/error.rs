@@ -29,7 +29,7 @@ pub enum LoadError {
     Short {
         /// The operation that fell short.
         operation: Operation,
-        /// Offset from the start of the extent, bytes.
+        /// Offset from the start of the extent, in bytes.
         offset: u64,
         /// Bytes of the request.
         wanted: u32,
@@ -42,7 +42,7 @@ pub enum LoadError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// The block size is zero, not whole sectors, or larger than [`MAX_BLOCK_SIZE`].
+    /// The block size is zero, not a multiple of the sector size, or larger than [`MAX_BLOCK_SIZE`].
     #[error(
         "block size {block_size} is not a multiple of 512 bytes between 512 and {MAX_BLOCK_SIZE}"
     )]
@@ -210,7 +210,7 @@ pub enum LoadError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// A small file does not contain what was written to it.
+    /// A small file does not contain the data that was written to it.
     #[error("{} does not contain the written data, from byte {offset} on", shown(path))]
     FileContent {
         /// The file.

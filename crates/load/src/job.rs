@@ -89,7 +89,7 @@ pub enum Pattern {
         /// Exponent, above 0.
         theta: f64,
     },
-    /// Every block exactly once in a random order, then again in a different order.
+    /// Every block exactly once in a random order, then all blocks again in a different order.
     Permutation,
     /// From the last block to the first, then again from the last.
     Backward,
@@ -136,7 +136,7 @@ impl fmt::Display for Pattern {
 /// The first block, for patterns that have a starting point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
-    /// Start at a block derived from the seed, so that short jobs cover the extent over many trials.
+    /// Start at a block derived from the seed, so that short jobs together cover the extent over many trials.
     #[default]
     Seeded,
     /// Start at the first block of the pattern.
@@ -190,7 +190,7 @@ pub enum Content {
     Random,
     /// Zeros without verify headers, as written by `dd if=/dev/zero`.
     Zeros,
-    /// Data with verify headers of which this share of each 4 KiB is compressible.
+    /// Data with verify headers, in which this share of each 4 KiB is compressible.
     Compressible {
         /// Share in percent, 1 to 99.
         percent: u8,
@@ -219,7 +219,7 @@ pub struct Job {
     pub block_size: u64,
     /// Number of requests in flight per thread, 1 to [`MAX_QUEUE_DEPTH`].
     pub queue_depth: u32,
-    /// Number of threads that submit requests, 1 to [`MAX_THREADS`]; they share one sequence of offsets.
+    /// Number of threads that submit requests, 1 to [`MAX_THREADS`]; the threads share one sequence of offsets.
     pub threads: u32,
     /// The measured time or amount of data.
     pub amount: Amount,
@@ -229,8 +229,8 @@ pub struct Job {
     pub content: Content,
     /// Rate limit, if any.
     pub rate: Option<Rate>,
-    /// Number of measured requests whose offset and latency are recorded: the first ones or, for a job with an amount
-    /// of bytes, requests that are distributed evenly over the job.
+    /// Number of measured requests whose offset and latency are recorded: the first requests or, for a job with an
+    /// amount of bytes, requests that are distributed evenly over the job.
     pub samples: u32,
     /// Determines the offsets: jobs with the same seed, pattern, block size and extent use the same
     /// offsets in the same order, for any I/O target and engine.

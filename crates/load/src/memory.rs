@@ -23,7 +23,7 @@ pub(crate) fn buffers_len(
     }
 }
 
-/// Half of the machine's memory, or 1 GiB if its size is unknown.
+/// Half of the machine's memory, or 1 GiB if the memory size is unknown.
 fn limit() -> u64 {
     memory_bytes().map_or(1 << 30, |all| all / 2)
 }

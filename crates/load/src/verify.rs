@@ -5,9 +5,9 @@
 //! ascending generations for jobs that must be distinguished.
 //!
 //! The map contains the generation and seed of each job. If a write was acknowledged, a sector is correct if it
-//! contains the data that this job wrote there. It is also correct if it contains data from a later job that was
-//! stopped or failed before all of its writes were acknowledged. Without an acknowledged write, the old contents are
-//! unknown. These contents may be anything except a sector that one of the jobs wrote for another offset.
+//! contains the data that this job wrote there. The sector is also correct if it contains data from a later job that
+//! was stopped or failed before all of its writes were acknowledged. Without an acknowledged write, the old contents
+//! are unknown. These contents may be anything except a sector that one of the jobs wrote for another offset.
 
 mod judge;
 mod map;
@@ -28,12 +28,12 @@ cryptbench_catalog::named! {
         /// state, or data that none of the jobs wrote. A second read returns the same data, so the write never
         /// reached the storage.
         Lost = "lost",
-        /// The sector is intact, but older than a single lost write explains. Either it is older than the state
-        /// before the last write, or a second read returned the data that the first should have returned.
+        /// The sector is intact, but older than a single lost write explains. Either the sector is older than the state
+        /// before the last write, or a second read returned the data that the first read should have returned.
         Stale = "stale",
         /// The sector is intact, but belongs to another offset: a write or a read was misdirected.
         Misplaced = "misplaced",
-        /// The bytes differ from those that were written.
+        /// The bytes differ from the written bytes.
         Damaged = "damaged",
         /// The sector is intact, but its state differs from that of other sectors in the same block that were
         /// acknowledged together: only a part of the write reached the storage.

@@ -10,11 +10,11 @@
 //! | 24-27 | low half of the job's seed |
 //! | 28-31 | check word over bytes 8-27 |
 //!
-//! The rest is pseudorandom, or partly zero if a job writes compressible data. It depends on the job's seed and
-//! generation, and is the same in every block of the job. Two concurrent writes of one job to the same block
-//! therefore write the same bytes, so that a mixture of their ciphertexts is valid even in modes that spread each bit
-//! over the whole data unit. The first 8 bytes of the rest are a check word for the bytes after it, so that any
-//! changed bit of a sector is detected.
+//! The rest is pseudorandom, or partly zero if a job writes compressible data. This data depends on the job's seed and
+//! generation, and is the same in every block of the job. Two concurrent writes of one job to the same block therefore
+//! write the same bytes, so that a mixture of their ciphertexts is valid even in modes that spread each bit over the
+//! whole data unit. The first 8 bytes of the rest are a check word for the bytes after it, so that any changed bit of a
+//! sector is detected.
 
 use crate::offsets::{mix, splitmix};
 
@@ -26,15 +26,15 @@ pub const HEADER_LEN: usize = 32;
 
 /// The first bytes of every sector that the engine writes.
 ///
-/// If storage contains these bytes at the start of a sector, that sector is not encrypted. The probability that they
-/// appear at a given offset by chance is 2^-64.
+/// If storage contains these bytes at the start of a sector, that sector is not encrypted. The probability that these
+/// bytes appear at a given offset by chance is 2^-64.
 pub const MARKER: [u8; 8] = *b"\x89cBench\n";
 
 /// Number of data bytes to which the compressible share applies.
 const COMPRESSIBLE_UNIT: usize = 4096;
 
-/// Maximum number of flipped bits with which a marker counts as damaged. Random bytes are this similar with a
-/// probability of 2^-48.
+/// Maximum number of flipped bits with which a marker counts as damaged. Random bytes are this similar to the marker
+/// with a probability of 2^-48.
 const MARKER_FLIPS: u32 = 3;
 
 /// The state of a sector that was read back.

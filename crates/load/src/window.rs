@@ -4,15 +4,15 @@
 //! duration. All completions after the opening one are counted, up to and including the closing one. For small numbers
 //! of large requests, a count that begins and ends with a completion has no bias, unlike a count with a fixed end. By
 //! Wald's identity, the request in flight at the deadline must be counted, because long requests are more likely to be
-//! in flight at that time. This also ensures that a stall at the end of a trial is included.
+//! in flight at that time. Counting it also ensures that a stall at the end of a trial is included.
 //!
 //! Requests that are in flight together often complete together. The argument above then applies to whole cycles of
 //! the queue instead of individual completions. If one thread sees all completions, the window therefore closes at
 //! the first completion at or after the planned duration that makes the count a multiple of the queue depth. This is
 //! correct even for a trial shorter than a cycle.
 //!
-//! The window of a slice opens when as many requests as the queue depth have completed, which replaces the ramp. It
-//! closes at the planned end in the same way, but only after twice as many requests have been counted.
+//! The window of a slice opens when as many requests as the queue depth have completed, which replaces the ramp. The
+//! window closes at the planned end in the same way, but only after twice as many requests have been counted.
 //!
 //! A job with an amount of bytes has no window: the measurement starts before its first request, and all requests
 //! count.
@@ -40,7 +40,7 @@ pub(crate) struct Gate {
     ramp: u64,
     /// Measured from the opening of the window or, for a slice, from the start of the slice.
     duration: u64,
-    /// Number of completions of a slice up to the one that opens its window; 0 for a job with a ramp.
+    /// Number of completions of a slice up to the completion that opens its window; 0 for a job with a ramp.
     lead: u64,
     /// Completions before the window opened.
     seen: AtomicU64,
@@ -122,7 +122,7 @@ impl Gate {
         self.ramp_end.store(now + self.ramp, Relaxed);
     }
 
-    /// Opens the window at `now`; if it is already open, returns the time at which it was opened.
+    /// Opens the window at `now`; if the window is already open, returns the time at which it was opened.
     fn open(&self, now: u64) -> Option<u64> {
         if let Err(other) = self.opened.compare_exchange(UNSET, now, Relaxed, Relaxed) {
             return Some(other);
@@ -157,7 +157,8 @@ impl Gate {
         self.opened.load(Relaxed) != UNSET && !self.is_closed()
     }
 
-    /// Opens or closes the window at the due time even if no request completes. Returns true if it closed the window.
+    /// Opens or closes the window at the due time even if no request completes. Returns true if the call closed the
+    /// window.
     ///
     /// Does nothing while any thread has a request in flight, because that request must be counted, and its
     /// completion opens or closes the window.
@@ -247,9 +248,10 @@ pub(crate) struct Completed {
     /// Offset in bytes from the start of the extent.
     pub(crate) offset: u64,
     pub(crate) len: u32,
-    /// Start time: for a write, before the inline layer sealed it; for a read, immediately before it was submitted.
+    /// Start time: for a write, the time before the inline layer sealed it; for a read, the time immediately before its
+    /// submission.
     pub(crate) started: u64,
-    /// Time at which the kernel had accepted the request; 0 if it was not measured.
+    /// Time at which the kernel had accepted the request; 0 if this time was not measured.
     pub(crate) taken: u64,
     /// Time at which the inline layer had opened the data.
     pub(crate) done: u64,
@@ -276,7 +278,7 @@ pub(crate) trait Sink {
         let _ = done;
     }
 
-    /// Reports that all requests of this thread have completed, the last one at `done`. Returns true for the last
+    /// Reports that all requests of this thread have completed, the last request at `done`. Returns true for the last
     /// thread of a job that ends with a flush: the thread must then flush and report it.
     fn exhausted(&mut self, done: u64) -> bool {
         let _ = done;

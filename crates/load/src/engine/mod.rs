@@ -59,8 +59,8 @@ pub enum EngineChoice {
     Auto,
     /// io_uring or an error.
     Uring,
-    /// io_uring that polls the device for completions instead of waiting for interrupts, or an
-    /// error. Requires direct I/O and a device with poll queues.
+    /// io_uring that polls the device for completions instead of waiting for interrupts; an error if this is not
+    /// possible. Requires direct I/O and a device with poll queues.
     Polled,
     /// Threads: one per request in flight, with positioned reads and writes.
     Threads,
@@ -122,8 +122,8 @@ impl Engine {
         }
     }
 
-    /// How the most recent job was executed, in words: the kernel features that were used and those that were not
-    /// available.
+    /// How the most recent job was executed, in words: the kernel features that were used, and the features that were
+    /// not available.
     pub fn details(&self) -> String {
         match &self.kind {
             Kind::Queue(u) => u.details(),
@@ -136,8 +136,7 @@ impl Engine {
     ///
     /// Returns within about half a second after `stop` is set, even if the device hangs.
     ///
-    /// # Errors
-    /// Invalid jobs are refused. The first request that fails ends the job, after the requests in flight have
+    /// # Errors Invalid jobs are refused. The first failed request ends the job, once the requests in flight have
     /// completed. [`LoadError::Unavailable`] if the device cannot be polled.
     pub fn run(
         &mut self,

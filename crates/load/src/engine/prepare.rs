@@ -14,12 +14,12 @@ use crate::job::check_fill;
 use crate::offsets::FillOffsets;
 use crate::{LoadError, MAX_BLOCK_SIZE, Pattern};
 
-/// Request size and depth of a [prefill](Engine::prefill): enough for full bandwidth on any device.
+/// Request size and depth of a [prefill](Engine::prefill): enough to use the full bandwidth of any device.
 const FILL_BLOCK: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 4;
 
 /// Request size of a prefill through the page cache. Such a prefill is done in steps of the amount that the device
-/// writes in [`STEP`], because neither a flush nor a process that waits for one can be interrupted.
+/// writes in [`STEP`], because neither a flush nor a process that waits for a flush can be interrupted.
 const BUFFERED_BLOCK: u32 = 128 << 10;
 const STEP: Duration = Duration::from_millis(300);
 const LONGEST_STEP: u64 = 64 << 20;

@@ -61,7 +61,7 @@ pub(super) struct Transfer {
     pub(super) mode: IoMode,
     pub(super) direction: Direction,
     pub(super) transform: Option<Arc<dyn SectorTransform>>,
-    /// How the inline layer forwards requests.
+    /// The way in which the inline layer forwards requests.
     pub(super) passes: Passes,
     /// `None` if written data has no verify headers.
     pub(super) headers: Option<HeaderWriter>,

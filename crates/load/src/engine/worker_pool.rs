@@ -61,7 +61,7 @@ impl WorkerPool {
     /// that have not finished within `patience` after a stop are abandoned. Calls `begin` with the start time, and
     /// `tick` at intervals.
     ///
-    /// A worker owns all data that it uses, and drops it before it counts as finished.
+    /// A worker owns all data that it uses, and drops this data before it counts as finished.
     pub(super) fn run<S, W>(
         self: &Arc<Self>,
         workers: impl Iterator<Item = W>,

@@ -281,7 +281,7 @@ pub(super) fn delete(
     Ok(false)
 }
 
-/// Deletes the existing files. The time for this is not measured. A file that is already gone is not an error.
+/// Deletes the existing files. The time for this is not measured. A file that no longer exists is not an error.
 pub(super) fn delete_all(tree: &mut Tree, open: &Open) -> Result<(), LoadError> {
     let mut first = Ok(());
     for i in 0..tree.files.len() {

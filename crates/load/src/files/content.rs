@@ -12,8 +12,8 @@ const FILE_SPAN: u64 = 1 << 25;
 
 /// The contents of all files of a set.
 ///
-/// The bytes of a file are determined by the seed, the number of the file and the generation. The generation is
-/// incremented each time the set is created again, so that old files can be distinguished from new ones.
+/// The bytes of a file are determined by the seed, the file's number and the generation. The generation is incremented
+/// each time the set is created again, so that old files can be distinguished from new ones.
 pub(super) struct Contents {
     seed: u64,
     generation: u64,
@@ -29,7 +29,7 @@ impl Contents {
         Self { seed, generation: 0, pool, wanted: vec![0; largest as usize] }
     }
 
-    /// Changes all contents from now on.
+    /// Changes the contents of all files from now on.
     pub(super) fn renew(&mut self) {
         self.generation += 1;
     }

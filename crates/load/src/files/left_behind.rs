@@ -36,8 +36,8 @@ pub fn remove_left_behind(directory: &Path) -> Result<u32, LoadError> {
     first.map(|()| removed)
 }
 
-/// Removes the marker after the files and before the folder, because the marker shows to whom the remaining files
-/// belong.
+/// Removes the marker after the files and before the folder, because the marker shows that the remaining files belong
+/// to a set.
 fn remove_set(at: &Directory, root: Directory, name: &str, path: &Path) -> Result<(), LoadError> {
     let failed = |path: PathBuf| move |e| LoadError::file("remove", path, e);
     let mut first = Ok(());

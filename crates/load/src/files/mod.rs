@@ -80,8 +80,8 @@ impl FileSet {
         Self { seed, sets: Vec::new() }
     }
 
-    /// Prepares `work` in `directory`, outside the measured time, as in the module's table. If this was not called,
-    /// [`run`](Self::run) calls it, but then the caller's accounting includes the preparation.
+    /// Prepares `work` in `directory`, outside the measured time, as in the module's table. If this function was not
+    /// called, [`run`](Self::run) calls it, but then the caller's accounting includes the preparation.
     ///
     /// # Errors
     /// Any file system error, with the path; [`LoadError::Interrupted`] if `stop` is set.
@@ -150,7 +150,7 @@ impl FileSet {
             FileAction::Delete => actions::delete(tree, &open, &mut tally, stop)?,
         };
         if matches!(work.action, FileAction::Rename | FileAction::Delete) {
-            // The next arm must not be charged for the pending writes of these actions.
+            // The pending writes of these actions must not be attributed to the next arm.
             cold::flush(&open)?;
         }
         Ok(tally.measured(metadata_cold, interrupted))

@@ -11,7 +11,7 @@ pub(super) fn draw(work: &FileWork, seed: u64) -> Vec<u64> {
     let size = |n: u64| match work.sizes {
         FileSizes::Fixed(bytes) => bytes,
         FileSizes::LogNormal { median, sigma } => {
-            // The numbers are in (0, 1], so that the logarithm of the first is finite.
+            // The numbers are in (0, 1], so that the first number's logarithm is finite.
             let [u, v] =
                 [2 * n, 2 * n + 1].map(|i| ((splitmix(seed, i) >> 11) + 1) as f64 / 2f64.powi(53));
             let normal = (-2.0 * u.ln()).sqrt() * (TAU * v).cos();

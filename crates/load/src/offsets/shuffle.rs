@@ -3,7 +3,7 @@
 use super::{GOLDEN, mix};
 
 /// Number of half-rounds. Luby and Rackoff (1988) need four half-rounds for a permutation that an observer of only a
-/// few blocks cannot distinguish from a random one. If the halves are small, a few more are needed.
+/// few blocks cannot distinguish from a random permutation. If the halves are small, a few more are needed.
 const ROUNDS: u64 = 6;
 
 /// Permutations of `0..n`, one per key: a Feistel network on as many bits as n needs, with cycle walking back into

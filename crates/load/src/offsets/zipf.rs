@@ -1,8 +1,8 @@
 //! Ranks with a Zipf distribution.
 //!
 //! Rejection-inversion (Hörmann, Derflinger: Rejection-Inversion to Generate Variates from Monotone Discrete
-//! Distributions, ACM TOMACS 6(3), 1996). It is exact for every exponent and any number of ranks, without tables, in
-//! constant expected time.
+//! Distributions, ACM TOMACS 6(3), 1996). The method is exact for every exponent and any number of ranks, without
+//! tables, in constant expected time.
 
 use super::splitmix;
 

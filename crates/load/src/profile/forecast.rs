@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{Direction, Flush, Rate};
 
-/// Number of discarded trials per workload and arm: one if trials are timed.
+/// Number of discarded trials per workload and arm: one trial if trials are timed.
 fn discarded(work: &Work) -> u64 {
     u64::from(matches!(work, Work::Block(block) if block.amount == WorkAmount::Time))
 }
@@ -156,7 +156,7 @@ impl Profile {
 
 impl Work {
     /// Minimum duration in seconds of a trial whose measured time is `timed_s`. A timed trial also fills its queue,
-    /// counts whole queues and drains them. `scratch` is the size of the scratch file in bytes.
+    /// counts whole queues, and drains the queue at the end. `scratch` is the size of the scratch file in bytes.
     pub fn seconds(&self, timed_s: f64, scratch: u64, rates: &Rates) -> f64 {
         match self {
             Self::Block(work) => {

@@ -55,9 +55,9 @@ pub struct Profile {
     pub presentation: Presentation,
     /// Whether requests go through the page cache unless the user chooses otherwise.
     pub buffered: bool,
-    /// Size of the scratch file in bytes; if `None`, it depends on the free space.
+    /// Size of the scratch file in bytes; if `None`, the size depends on the free space.
     pub size: Option<u64>,
-    /// Measured time of a timed trial in seconds; if `None`, it depends on the budget.
+    /// Measured time of a timed trial in seconds; if `None`, the time depends on the budget.
     pub trial_s: Option<f64>,
     /// Trials per workload and arm; if `None`, as many as are needed for narrow intervals.
     pub trials: Option<u32>,
@@ -65,7 +65,7 @@ pub struct Profile {
     pub ramp_s: Option<f64>,
     /// Pause before each trial, in seconds.
     pub pause_s: f64,
-    /// Pause between two rounds of all workloads in seconds (between two series of iozone).
+    /// Pause between two rounds of all workloads in seconds (for iozone, between two series).
     pub round_pause_s: f64,
     /// The estimator of its users.
     pub estimator: Option<Estimator>,
@@ -138,7 +138,7 @@ impl Profile {
     }
 
     /// Reads and parses a profile. The file is parsed as a fio job file if its name ends in `.fio` or `.ini` or its
-    /// text looks like one, otherwise as TOML.
+    /// text looks like a fio job file, otherwise as TOML.
     ///
     /// # Errors
     /// The errors of [`from_toml`](Self::from_toml) and [`from_fio`](Self::from_fio); [`ProfileError::Read`] or

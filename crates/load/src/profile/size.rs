@@ -1,6 +1,6 @@
 //! Sizes as people write them: `4KiB`, `1 MiB`, `512`.
 
-/// The number of bytes of a size; `None` if the text is not a size.
+/// The number of bytes in a size; `None` if the text is not a size.
 ///
 /// Only binary units are accepted, because the meaning of `KB` and `MB` is ambiguous (1000 or 1024).
 pub(super) fn parse_size(text: &str) -> Option<u64> {
@@ -17,7 +17,7 @@ pub(super) fn parse_size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Formats a size with the largest binary unit that gives an integer: `64 KiB`.
+/// Formats a size with the largest binary unit in which the size is an integer: `64 KiB`.
 pub(super) fn format_size(bytes: u64) -> String {
     let (number, unit) = in_unit(bytes);
     format!("{number} {}", if unit.is_empty() { "B".to_owned() } else { format!("{unit}iB") })

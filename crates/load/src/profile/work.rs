@@ -64,7 +64,7 @@ pub enum WorkAmount {
     Whole,
 }
 
-/// The file to which the requests of a trial go.
+/// The file that a trial's requests access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
     /// The given number of bytes at the start of the filled scratch file; if `None`, the whole file.

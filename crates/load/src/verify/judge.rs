@@ -22,7 +22,7 @@ impl Judge {
         sectors(data, offset).any(|(_, state)| self.is_other(state, history))
     }
 
-    /// Judges the unit at `offset`, read as `data`. `again` is a second read, made if the first was
+    /// Judges the unit at `offset`, read as `data`. `again` is a second read, made if the first read was
     /// [outdated](Self::is_outdated).
     pub(super) fn written(
         &self,

@@ -6,10 +6,10 @@ use hdrhistogram::Histogram;
 
 /// The results of one job for its measured time.
 ///
-/// Latencies are in nanoseconds, up to one hour, with three significant digits. Only io_uring separates submission
-/// from completion latency, and only for a sample of the requests: reading the clock between the two requires a
-/// separate system call for the submission, so only every 31st submission is timed. With threads, one system call
-/// performs both, and the two histograms are empty.
+/// Latencies are in nanoseconds, up to one hour, with three significant digits. Only io_uring separates submission from
+/// completion latency, and only for a sample of the requests: reading the clock between submission and completion
+/// requires a separate system call for the submission, so only every 31st submission is timed. With threads, one system
+/// call performs both steps, and the two histograms are empty.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// Time from the opening of the measured window to the last counted completion or, with
@@ -34,7 +34,7 @@ pub struct Measurement {
     pub latency: Histogram<u64>,
     /// Time from the start of the latency until the kernel had accepted the request.
     pub submission: Histogram<u64>,
-    /// Time from the acceptance to the end of the request.
+    /// Time from the kernel's acceptance to the end of the request.
     pub completion: Histogram<u64>,
     /// The first counted requests, up to the number of samples that the job specifies, in order of completion.
     pub samples: Vec<Sample>,

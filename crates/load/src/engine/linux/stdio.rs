@@ -1,7 +1,7 @@
 //! Requests through a stdio buffer, as made by programs with fwrite(3) and fread(3).
 //!
-//! They are performed by the C library's own stdio, whose behaviour is to be measured: glibc transfers whole blocks of
-//! a large request directly, without its buffer, and copies only the rest into the buffer.
+//! The C library's own stdio performs these requests, because its behaviour is to be measured: glibc transfers whole
+//! blocks of a large request directly, without its buffer, and copies only the rest into the buffer.
 
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -48,7 +48,7 @@ impl Stream {
 
     pub(in crate::engine) fn write(&mut self, data: &[u8], at: u64) -> io::Result<usize> {
         self.seek(at)?;
-        // SAFETY: the stream is open, and `data` has `data.len()` bytes.
+        // SAFETY: the stream is open, and `data` is valid for `data.len()` bytes.
         let moved =
             unsafe { libc::fwrite(data.as_ptr().cast(), 1, data.len(), self.stream.as_ptr()) };
         self.moved(at, moved, data.len())
@@ -56,7 +56,7 @@ impl Stream {
 
     pub(in crate::engine) fn read(&mut self, data: &mut [u8], at: u64) -> io::Result<usize> {
         self.seek(at)?;
-        // SAFETY: the stream is open, and `data` has room for `data.len()` bytes.
+        // SAFETY: the stream is open, and `data` is writable for `data.len()` bytes.
         let moved =
             unsafe { libc::fread(data.as_mut_ptr().cast(), 1, data.len(), self.stream.as_ptr()) };
         self.moved(at, moved, data.len())

@@ -137,7 +137,7 @@ impl Queue {
 struct Ends<'a> {
     /// Set when another thread of the job has failed: no further requests are submitted.
     halt: &'a AtomicBool,
-    /// Set by the user: requests in flight that take too long are abandoned.
+    /// Set when the user stops the job: requests in flight that take too long are abandoned.
     stop: &'a AtomicBool,
 }
 
@@ -163,8 +163,8 @@ struct Slot {
 struct Memory {
     /// One slot per request in flight; slots never move.
     slots: Box<[Slot]>,
-    /// One block per slot with the data to write, and a second block for sealed or read data if the first must not be
-    /// overwritten.
+    /// One block per slot with the data to write, and a second block for sealed or read data if the first block must
+    /// not be overwritten.
     buffers: AlignedBuf,
     file: File,
 }
@@ -321,7 +321,7 @@ struct Driver<'a, P> {
     ended: bool,
     /// Writes since the last flush.
     writes: u32,
-    /// Time at which Windows had accepted each slot's request; 0 if it was not measured.
+    /// Time at which Windows had accepted each slot's request; 0 if this time was not measured.
     taken: Box<[u64]>,
 }
 
@@ -523,7 +523,7 @@ fn moved(request: IoRequest, moved: io::Result<u32>) -> Result<(), LoadError> {
     }
 }
 
-/// Windows reports an error for reads beyond the end of the file, because there is nothing to read.
+/// Windows reports an error for reads beyond the end of the file, where there is nothing to read.
 fn failed(request: IoRequest, source: io::Error) -> LoadError {
     let IoRequest { operation, offset, len } = request;
     match source.raw_os_error().map(i32::cast_unsigned) {

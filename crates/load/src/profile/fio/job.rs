@@ -182,8 +182,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The unmeasured ramp, which requires a time-based job. If a size is given, fio measures only the part after the
-    /// ramp, which may be empty.
+    /// The unmeasured ramp, which requires a time-based job. If a size is given, fio measures only the part of a job
+    /// after the ramp, which may be empty.
     fn ramp(&self, timed: bool) -> Read<f64> {
         let ramp = self.seconds("ramp_time")?;
         if timed || ramp.is_none_or(|s| s == 0.0) {

@@ -1,4 +1,4 @@
-//! Reads fio job files as profiles: the common options with fio's meaning, and an error for all others.
+//! Reads fio job files as profiles: the common options with fio's meaning, and an error for all other options.
 //!
 //! Options, units and defaults follow fio's manual (HOWTO, fio 3.33). Options that cannot be implemented exactly are
 //! refused, or the profile's remarks list the differences.

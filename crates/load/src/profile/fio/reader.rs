@@ -23,7 +23,7 @@ impl Reader<'_> {
         self.source.invalid(option, self.section.line_of(option), problem, remedy)
     }
 
-    /// The value of an option that requires one.
+    /// The value of an option that requires a value.
     pub(super) fn text(&self, option: &str) -> Read<&str> {
         match self.section.get(option) {
             None => Ok(None),

@@ -1,6 +1,6 @@
 //! Parses values in the same way as fio: sizes, times, numbers, flags.
 
-/// The number of bytes of a size in fio's units; `None` if it is invalid.
+/// The number of bytes in a size in fio's units; `None` if the size is invalid.
 ///
 /// By default, fio's `kb_base` is 1024. Then `4k`, `4K` and `4kb` are 4096 bytes but, contrary to the standard, `4KiB`
 /// is 4000 bytes (HOWTO, "Parameter types"). With a `kb_base` of 1000, the two meanings are swapped.
@@ -23,7 +23,7 @@ pub(super) fn size(text: &str, kb_base: u64) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// The number of seconds of a time; a number without a unit is in seconds.
+/// The number of seconds in a time; a number without a unit is in seconds.
 pub(super) fn seconds(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
     let factor = match unit.to_ascii_lowercase().as_str() {

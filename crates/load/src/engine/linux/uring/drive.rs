@@ -18,7 +18,7 @@ use crate::offsets::OffsetGenerator;
 use crate::window::{Completed, Sink};
 use crate::{LoadError, Operation};
 
-/// Maximum number of resubmitted reads per task, so that a device that refuses all of them ends the task.
+/// Maximum number of resubmitted reads per task, so that a device that refuses all resubmissions ends the task.
 const MOST_AGAIN: u32 = 1 << 16;
 
 /// Flags that end the requests early.
@@ -50,7 +50,7 @@ pub(super) fn drive<P: OffsetGenerator, S: Sink>(
     let mut failure = None;
     let mut draining = false;
     let mut stopped: Option<u64> = None;
-    // Slots without a request: initially all slots, later those whose next request has to wait.
+    // Slots without a request: initially all slots, later the slots whose next request has to wait.
     let mut idle: Vec<usize> = (0..io_buffers.depth).rev().collect();
     // Whether the sink has been notified that nothing is in flight.
     let mut idled = false;

@@ -17,9 +17,8 @@ pub(super) struct IoBuffers {
 impl IoBuffers {
     /// With `reads_into_second`, reads use the second buffers, otherwise the source buffers.
     ///
-    /// # Safety
-    /// `base` points to `depth * block` bytes, or twice as many with `second`. Nothing else refers to them, not even
-    /// requests in flight. They outlive this value and every request that uses it.
+    /// # Safety `base` points to `depth * block` bytes, or twice as many with `second`. Nothing else refers to these
+    /// bytes, not even requests in flight. The bytes outlive this value and every request that uses it.
     pub(super) unsafe fn new(
         base: *mut u8,
         block: usize,
@@ -39,8 +38,8 @@ impl IoBuffers {
 
     /// The address of a slot's buffer for reads.
     pub(super) fn read_ptr(&self, slot: usize) -> *mut u8 {
-        // SAFETY: the second buffers follow the sources in the arena, and `read_at` points to them
-        // only if they exist.
+        // SAFETY: the second buffers follow the sources in the arena, and `read_at` points to the second buffers only
+        // if these exist.
         unsafe { self.source_ptr(slot).add(self.read_at) }
     }
 

@@ -143,8 +143,8 @@ struct Part<'a, P> {
 }
 
 impl<P: OffsetGenerator> Part<'_, P> {
-    /// Prepares ring and buffers, waits until all workers are `ready`, and executes the requests. Leaves the session
-    /// in `kept` if the next job can use it.
+    /// Prepares the ring and the buffers, waits until all workers are `ready`, and executes the requests. Leaves the
+    /// session in `kept` if the next job can use it.
     fn carry<S: Sink>(
         self,
         kept: &mut Option<Session>,
@@ -165,14 +165,14 @@ impl<P: OffsetGenerator> Part<'_, P> {
         };
         let base = session.arena(len);
         let buffers = (transfer.needs_second(), transfer.reads_into_second());
-        // SAFETY: the arena has `len` bytes: `depth` blocks, and as many again for jobs that write, because only
-        // these need second buffers. Nothing else refers to the arena while the buffers exist: no request is in
-        // flight before `drive`, and afterwards the session frees the arena only if none is in flight.
+        // SAFETY: the arena has `len` bytes: `depth` blocks, and as many again for jobs that write, because only such
+        // jobs need second buffers. Nothing else refers to the arena while the buffers exist: no request is in flight
+        // before `drive`, and afterwards the session frees the arena only if no request is in flight.
         let io_buffers = unsafe { IoBuffers::new(base, *block as usize, *depth as usize, buffers) };
         let filling = transfer.filling(*block, *depth);
         if filling.is_none() || session.filled != filling {
             for slot in 0..*depth {
-                // SAFETY: nothing is in flight yet.
+                // SAFETY: no request is in flight yet.
                 let source = unsafe { io_buffers.source(slot as usize, io_buffers.block) };
                 transfer.fill_source(source);
             }
@@ -195,7 +195,7 @@ impl<P: OffsetGenerator> Part<'_, P> {
         };
         *how = describe(&session, &file, carriage);
         if session.in_flight == 0 {
-            // Unregistering releases the file, whose file system the caller may unmount next.
+            // Unregistering releases the file, because the caller may unmount its file system next.
             if file.is_ok() {
                 let _ = session.ring.submitter().unregister_files();
             }

@@ -78,7 +78,7 @@ impl<'a> Pipe<'a> {
     }
 
     /// Flushes the file while no other request is in flight. Returns false if `stop` was set and the flush did not
-    /// complete in time; it is then still in flight.
+    /// complete in time; the flush is then still in flight.
     ///
     /// A polled ring cannot flush.
     pub(super) fn flush(
@@ -133,7 +133,7 @@ impl<'a> Pipe<'a> {
 
 /// A request that completes after [`STOP_POLL`], which bounds every wait.
 ///
-/// A timeout on each wait would arm and cancel a timer per wait, which takes tenths of a microsecond, or longer in
+/// A timeout on each wait would arm and cancel a timer per wait, which takes tenths of a microsecond, and longer in
 /// virtual machines.
 fn tick() -> squeue::Entry {
     static POLL: Timespec = Timespec::new().nsec(STOP_POLL.subsec_nanos());

@@ -18,8 +18,8 @@ pub(super) struct Session {
     arena: ManuallyDrop<Option<Arena>>,
     /// Requests in the submission queue or in flight whose completions have not been processed.
     pub(super) in_flight: usize,
-    /// Whether a timer is running or its completion is queued. The timer outlives jobs, does not refer to memory of
-    /// this process, and ends with the ring.
+    /// Whether a timer is running or its completion is queued. The timer outlives jobs, does not refer to this
+    /// process's memory, and ends with the ring.
     pub(super) ticking: bool,
     /// Whether completions are polled.
     pub(super) polled: bool,
@@ -97,9 +97,9 @@ impl Drop for Session {
         if self.in_flight > 0 {
             return;
         }
-        // The kernel releases the buffers of a closed ring only later, so they would stay locked together with those of
-        // the next session. If the current thread is not the ring's, the kernel refuses to unregister the buffers, and
-        // releases them later.
+        // The kernel releases the buffers of a closed ring only later, so these buffers would stay locked in addition
+        // to those of the next session. If the current thread is not the ring's, the kernel refuses to unregister the
+        // buffers, and releases them later.
         if self.arena.is_some() && self.unregistered.is_none() {
             let _ = self.ring.submitter().unregister_buffers();
         }

@@ -14,9 +14,9 @@ use crate::engine::transfer::{FlushEvery, Task, Transfer};
 use crate::offsets::{IoRequest, OffsetGenerator};
 use crate::{Direction, Operation};
 
-/// A batch is submitted after this many requests or bytes although more could be prepared, so that the device does
-/// not idle while a long queue is refilled or sealed. On a virtual disk, batches of the whole queue of 32 reduced the
-/// requests per second by 10 %; batches of 4 had no such effect.
+/// A batch is submitted after this many requests or bytes, even if more could be prepared, so that the device does not
+/// idle while a long queue is refilled or sealed. On a virtual disk, batches of a whole queue of 32 requests reduced
+/// the requests per second by 10 %; batches of 4 had no such effect.
 const BATCH_REQUESTS: usize = 4;
 const BATCH_BYTES: u64 = 64 << 10;
 
@@ -67,7 +67,7 @@ struct Batch {
 /// Why the next request must wait.
 pub(super) enum Hold {
     No,
-    /// For the completion of all earlier requests, and for a flush.
+    /// Until all earlier requests and a flush have completed.
     Flush,
     /// For a flush that is submitted as a separate request.
     QueueFlush,
@@ -95,7 +95,7 @@ pub(super) struct Submitter<'a, P> {
     now: u64,
     stale: bool,
     mixed: bool,
-    /// Number of submissions until the next one that is timed.
+    /// Number of submissions until the next timed submission.
     until_look: u32,
     /// Whether requests can be held back by the rate limit or by flushes.
     pub(super) governed: bool,
@@ -175,13 +175,13 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// The file for a flush, in the same form as in the requests.
+    /// The file for a flush, in the form that the requests use.
     pub(super) fn file(&self) -> (RawFd, bool) {
         (self.fd.0, self.flags.contains(squeue::Flags::FIXED_FILE))
     }
 
     /// Puts the next request into `slot`, which must not have a request in flight. Returns false if there is no next
-    /// request or it must wait.
+    /// request, or if the next request must wait.
     #[inline]
     pub(super) fn start(&mut self, queue: &mut SubmissionQueue<'_>, slot: usize) -> bool {
         // This is checked first, because without a next request there is nothing to wait for.
@@ -261,7 +261,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         self.writes_twice && operation == Operation::Write
     }
 
-    /// Called when a request has completed: its issuer issues the next one, which waits if the layer is executing
+    /// Called when a request has completed: its issuer issues the next request, which waits if the layer is executing
     /// another request.
     #[inline]
     pub(super) fn asks_again(&mut self, now: u64) {
@@ -316,7 +316,7 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         unsent.bytes += u64::from(request.piece);
     }
 
-    /// Prepares the data to write: adds verify headers, then seals it.
+    /// Prepares the data to write: adds verify headers, then seals the data.
     #[inline]
     fn compose(&mut self, slot: usize, offset: u64, len: u32) -> *mut u8 {
         // SAFETY: no request of this slot is in flight.
@@ -378,7 +378,8 @@ impl<'a, P: OffsetGenerator> Submitter<'a, P> {
         }
     }
 
-    /// Called before a batch is submitted: the clock of its reads starts now, not before its writes were sealed.
+    /// Called before a batch is submitted: the time of its reads is counted from now on, not from before its writes
+    /// were sealed.
     #[inline]
     fn leaving(&mut self) {
         if self.unsent.late {
