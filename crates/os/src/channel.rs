@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::terminal::Readable;
 
-/// Maximum size of a message in bytes: it can hold any path.
+/// Maximum size of a message in bytes: enough for any path.
 pub const MOST: usize = 4608;
 
 /// One end of a channel.
@@ -46,7 +46,7 @@ impl Channel {
         self.0.receive()
     }
 
-    /// The descriptor to wait on until a message has arrived or the other end is gone.
+    /// The descriptor on which to wait until a message has arrived or the other end is gone.
     pub fn readable(&self) -> &impl Readable {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! Drops the privileges that a process does not need for its work: another user, no new privileges, and few system
-//! calls.
+//! Drops the privileges that a process does not need for its work: afterwards, the process has another user, no new
+//! privileges, and few system calls.
 
 use std::io;
 
@@ -23,9 +23,9 @@ pub fn give_up_rights() -> io::Result<()> {
     crate::system::confine::give_up_rights()
 }
 
-/// Prevents this process, which must have a single thread, from gaining privileges by executing a program, and
-/// from opening, executing, connecting or tracing anything from now on. Refused calls fail with `EPERM`. Later
-/// threads are confined as well.
+/// Prevents this process, which must have a single thread, from gaining privileges by executing a program, and from
+/// opening, executing, connecting to or tracing anything from now on. Refused calls fail with `EPERM`. Later threads
+/// are confined as well.
 ///
 /// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system has no filters for
 /// system calls.

@@ -8,13 +8,13 @@
 //! | other | the rest: other programs, interrupts, and lost time |
 //!
 //! The first three come from the scheduler's exact account of each task. The total is sampled by the kernel at each
-//! scheduler tick. `other`, the difference, is therefore as coarse as that sample and can be negative in a short
-//! trial; over many trials the error averages out. Steal time while a task was running counts for that task, unless
-//! the kernel has `CONFIG_PARAVIRT_TIME_ACCOUNTING`. The total does not include it.
+//! scheduler tick. `other`, the difference, is therefore as coarse as that sample and can be negative in a short trial;
+//! over many trials the error averages out. Steal time while a task was running counts for that task, unless the kernel
+//! has `CONFIG_PARAVIRT_TIME_ACCOUNTING`. The total does not include steal time.
 //!
-//! Two kinds of time are lost and end up in `other`: that of kernel threads that exited between two snapshots, and
-//! that of processes that exited and were waited for neither by this process nor by a watched one. In a container
-//! that hides kernel threads, these are in `other` as well.
+//! Two kinds of time are lost and end up in `other`: that of kernel threads that exited between two snapshots, and that
+//! of processes that exited and were waited for neither by this process nor by a watched process. In a container that
+//! hides kernel threads, the time of these threads is in `other` as well.
 
 mod device;
 mod thread;
@@ -57,8 +57,7 @@ impl Counters {
     }
 }
 
-/// The difference of two snapshots. Values that the system does not report are `None`, and 0 for
-/// CPU seconds.
+/// The difference between two snapshots. Values that the system does not report are `None`, and 0 for CPU seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Passed {
     /// Seconds from the first snapshot to the second.
@@ -104,8 +103,8 @@ pub struct Passed {
 }
 
 impl Passed {
-    /// Adds a later span. Shares of time are weighted by its length; values read at the end are
-    /// taken from the later span.
+    /// Adds a later span. Shares of time are weighted by the spans' lengths; values read at the end are taken from the
+    /// later span.
     pub fn add(&mut self, later: &Self) {
         let (a, b) = (self.wall_s, later.wall_s);
         let share = |x: Option<f64>, y: Option<f64>| match (x, y) {

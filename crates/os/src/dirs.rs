@@ -1,4 +1,4 @@
-//! Directories by path: creates private ones and checks permissions.
+//! Directories by path: creates private directories and checks permissions.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     crate::system::dirs::create_private(path)
 }
 
-/// Whether this user may write to the target of `path`. True if the system does not report this; only an attempt then
-/// shows it.
+/// Whether this user may write to the target of `path`. True if the system does not report this; in that case, only an
+/// attempt can show it.
 pub fn may_write(path: &Path) -> bool {
     crate::system::dirs::may_write(path)
 }
@@ -29,8 +29,7 @@ pub fn writable(path: &Path) -> io::Result<()> {
 
 /// The path with links resolved, in its usual form.
 ///
-/// # Errors
-/// The operating system's error, for example if it does not exist.
+/// # Errors The operating system's error, for example if the path does not exist.
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     crate::system::dirs::resolved(path)
 }

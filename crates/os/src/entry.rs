@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-/// Distinguishes a file from a later one with the same name or even the same inode number.
+/// Distinguishes a file from a later file with the same name, or even the same inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
     /// Device number of the file system.

@@ -48,7 +48,7 @@ impl Opening {
 
     /// Opens the file.
     ///
-    /// # Errors The operating system's error: in particular, `ResourceBusy` for a claimed device.
+    /// # Errors The operating system's error, such as `ResourceBusy` for a claimed device.
     /// [`io::ErrorKind::Unsupported`] if the system cannot open files this way.
     pub fn open(self, path: &Path) -> io::Result<File> {
         system::open(self, path)
@@ -66,7 +66,7 @@ pub fn create_own(path: &Path, direct: bool) -> io::Result<File> {
 
 /// Creates an empty file in memory that vanishes when it is closed. `name` is visible to users who inspect the process.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if it does not support such files.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system does not support such files.
 pub fn in_memory(name: &str) -> io::Result<File> {
     system::in_memory(name)
 }
@@ -90,8 +90,7 @@ pub fn reopen_direct(file: &File) -> io::Result<File> {
 
 /// The current path of an open file, however it was opened.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if it does not report the path.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system does not report the path.
 pub fn path_of(file: &File) -> io::Result<PathBuf> {
     system::path_of(file)
 }
@@ -172,9 +171,8 @@ pub fn write_back(file: &File) -> io::Result<()> {
 
 /// Writes back all cached data of the file system of an open file or directory.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if it cannot sync a single file
-/// system.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system cannot sync a single
+/// file system.
 pub fn sync_file_system(file: &File) -> io::Result<()> {
     system::sync_file_system(file)
 }

@@ -2,14 +2,14 @@
 //! storage, processes, terminals. `xtask/src/tidy/one_system.rs` lists the other files that check which system they
 //! run on.
 //!
-//! Anyone who can write to a directory can put a symbolic link, a pipe or a device where a file is expected, and
-//! can swap it between a check and its use. Therefore every new file is created here ([`NewFile`], [`Directory`]),
-//! and every file that others may have created is read here ([`read_file`] and similar). Operations in a directory
-//! that others may write to are relative to a descriptor that is held open.
+//! Anyone who can write to a directory can put a symbolic link, a pipe or a device where a file is expected, and can
+//! replace the file between its check and its use. Therefore every new file is created here ([`NewFile`],
+//! [`Directory`]), and every file that others may have created is read here ([`read_file`] and similar). Operations in
+//! a directory that others may write to are relative to a descriptor that is held open.
 //!
-//! Anything that a system does not report is `None`, an empty list, or
-//! [`std::io::ErrorKind::Unsupported`]. Features of a single system that only its own code needs (a
-//! block tree in /sys, directories in which others may rename) exist on that system only.
+//! Anything that a system does not report is `None`, an empty list, or [`std::io::ErrorKind::Unsupported`]. Features of
+//! a single system that only that system's own code needs (a block tree in /sys, directories in which others may
+//! rename) exist on that system only.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

@@ -17,11 +17,11 @@ pub enum Lock {
     Exclusive,
 }
 
-/// Locks a file (Linux: flock(2)). Waits up to `patience` for another holder to release it. The lock belongs to the
-/// open file, and is released when that file is closed; a lock that the file already has is released first.
+/// Locks a file (Linux: flock(2)). Waits up to `patience` for another holder to release the lock. The lock belongs to
+/// the open file, and is released when that file is closed; a lock that the file already has is released first.
 ///
-/// An exclusive lock of a file that is open for writing also respects record locks (fcntl(2)),
-/// which virtual machines place on their disks: QEMU does not use flock(2).
+/// An exclusive lock on a file that is open for writing also respects record locks (fcntl(2)), which virtual machines
+/// place on their disks, because QEMU does not use flock(2).
 ///
 /// # Errors `WouldBlock` if the file is still locked after that time; otherwise the operating system's error, for
 /// example if the file system does not support locks.

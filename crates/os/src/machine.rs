@@ -51,8 +51,8 @@ impl Limits {
     }
 }
 
-/// How long the processes of this process's control groups had to wait for CPU time because of a limit; `None`
-/// without a limit.
+/// How long the processes of this process's control groups had to wait for CPU time because of a limit; `None` if there
+/// is no limit.
 pub fn throttled() -> Option<std::time::Duration> {
     crate::system::machine::throttled()
 }
@@ -77,8 +77,8 @@ impl Machine {
     }
 }
 
-/// The kernel file system that is needed to find and remove what was set up (`/proc` on Linux); returned only if it is
-/// not mounted.
+/// The kernel file system that is needed to find and remove what was set up (`/proc` on Linux); returned only if that
+/// file system is not mounted.
 pub fn missing_file_system() -> Option<&'static str> {
     crate::system::machine::missing_file_system()
 }
@@ -88,7 +88,7 @@ pub fn possible_cpus() -> u32 {
     crate::system::machine::possible_cpus().unwrap_or(1).max(1)
 }
 
-/// Memory size in bytes; `None` if the system does not report it.
+/// Memory size in bytes; `None` if the system does not report the size.
 pub fn memory_bytes() -> Option<u64> {
     crate::system::machine::memory_bytes()
 }
@@ -98,8 +98,8 @@ pub fn memory_available() -> Option<u64> {
     crate::system::machine::memory_available()
 }
 
-/// Busy and total time of all CPUs together since boot, in a system-specific unit. `None` if
-/// the system does not report it.
+/// Busy and total time of all CPUs together since boot, in a system-specific unit. `None` if the system does not report
+/// these times.
 pub fn processor_time() -> Option<(u64, u64)> {
     crate::system::machine::processor_time()
 }
@@ -120,7 +120,7 @@ pub fn machine_id() -> Option<String> {
     crate::system::machine::machine_id()
 }
 
-/// A random ID of the current boot; `None` if the system does not report it.
+/// A random ID of the current boot; `None` if the system does not report an ID.
 pub fn boot_id() -> Option<String> {
     kernel_setting("kernel.random.boot_id")
 }

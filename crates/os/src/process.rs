@@ -153,7 +153,7 @@ pub fn in_own_group(command: &mut Command) -> &mut Command {
     crate::system::process::in_own_group(command)
 }
 
-/// The signal that killed a child; `None` if no signal did.
+/// The signal that killed a child; `None` if no signal killed it.
 pub fn ended_by(status: ExitStatus) -> Option<i32> {
     crate::system::process::ended_by(status)
 }
@@ -176,12 +176,12 @@ pub fn pass_nothing_on() -> io::Result<()> {
     crate::system::process::pass_nothing_on()
 }
 
-/// Prevents core dumps of this process and debuggers of the same user, as far as the system can.
+/// Prevents core dumps of this process, and tracing by debuggers of the same user, as far as the system can.
 pub fn keep_from_dumps() {
     crate::system::process::keep_from_dumps();
 }
 
-/// Keeps this process's current memory, and later contents of the same pages, from being swapped out, as far as the
+/// Prevents this process's current memory, and later contents of the same pages, from being swapped out, as far as the
 /// system permits.
 pub fn keep_from_swap() {
     crate::system::process::keep_from_swap();

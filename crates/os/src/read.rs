@@ -1,4 +1,4 @@
-//! Reads files that others may have created, without blocking, and without filling the memory.
+//! Reads files that other users may have created, without blocking, and without filling the memory.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -15,7 +15,7 @@ pub fn when_asked_to_end(tell: impl FnMut() + Send + 'static) -> io::Result<()> 
 /// The flag that termination signals set, instead of killing the process, so that it can exit in order.
 #[derive(Clone, Debug, Default)]
 pub struct Raised {
-    /// Set by each of the termination signals.
+    /// Set by each termination signal.
     pub stop: Arc<AtomicBool>,
     /// The number of the last signal, as on Linux; 0 until a signal arrives.
     pub number: Arc<AtomicUsize>,

@@ -13,10 +13,10 @@ pub use crate::system::storage::*;
 /// A mount in this process's namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mount {
-    /// The kernel's number of the mount, which it reuses once the mount is gone; 0 on systems without such
+    /// The kernel's number for the mount, which the kernel reuses once the mount is gone; 0 on systems without such
     /// numbers.
     pub id: u64,
-    /// Device number of the file system, equal to `st_dev` unless the file system hides it (btrfs).
+    /// Device number of the file system, equal to `st_dev` unless the file system hides that number (btrfs).
     pub device: u64,
     /// The mount point.
     pub mountpoint: PathBuf,

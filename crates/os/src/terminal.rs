@@ -56,7 +56,7 @@ pub fn unbuffered_input() -> io::Result<File> {
     crate::system::terminal::unbuffered_input()
 }
 
-/// Whether a path refers to a descriptor of the process that uses it.
+/// Whether a path refers to a descriptor of the process that uses the path.
 pub fn is_descriptor(path: &std::path::Path) -> bool {
     crate::system::terminal::is_descriptor(path)
 }
@@ -71,8 +71,7 @@ pub fn unbuffered_output() -> io::Result<File> {
 
 /// Discards everything written to standard error from now on.
 ///
-/// # Errors
-/// The operating system's error; [`io::ErrorKind::Unsupported`] if that is impossible.
+/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot do this.
 pub fn silence_errors() -> io::Result<()> {
     crate::system::terminal::silence_errors()
 }

@@ -1,4 +1,4 @@
-//! The user of this process, and the user who started it through sudo.
+//! The user of this process, and the user who started the process through sudo.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -31,7 +31,7 @@ pub struct Asker {
     pub user: u32,
     /// Number of the user's group.
     pub group: u32,
-    /// The user's home, if the system reports it.
+    /// The user's home directory, if the system reports it.
     pub home: Option<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ pub fn asker() -> Option<Asker> {
     crate::system::user::asker()
 }
 
-/// Makes `command` run only with the privileges of `asker`. Its environment contains only the home directory,
+/// Makes `command` run only with the privileges of `asker`. The command's environment contains only the home directory,
 /// because the user can inspect that process.
 pub fn run_as<'a>(command: &'a mut Command, asker: &Asker) -> &'a mut Command {
     command.env_clear();

@@ -48,7 +48,7 @@ impl DeviceCounts {
         Self { queued: earlier.queued, ..passed }
     }
 
-    /// The sum of the counts of two spans.
+    /// The sum of the counts over two spans.
     pub fn and(&self, other: &Self) -> Self {
         self.with(other, |a, b| a + b, |a, b| a + b)
     }

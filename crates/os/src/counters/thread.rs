@@ -14,9 +14,9 @@ pub struct ThreadTime {
 /// How often tasks gave up a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// Because they waited for something; each wait ends with a wake-up.
+    /// Because the tasks waited for something; each wait ends with a wake-up.
     pub voluntary: u64,
-    /// Because the scheduler ran another task.
+    /// Because the scheduler ran another task instead.
     pub involuntary: u64,
 }
 

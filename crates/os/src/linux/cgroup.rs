@@ -49,7 +49,7 @@ fn throttled_under(root: &Path) -> Option<Duration> {
     groups(root).iter().filter_map(of).max()
 }
 
-/// Number of CPUs' worth of time that the group may use.
+/// CPU time that the group may use, as a number of CPUs.
 fn quota(group: &Path) -> Option<f64> {
     if let Ok(text) = fs::read_to_string(group.join("cpu.max")) {
         let (quota, period) = text.trim().split_once(' ')?;

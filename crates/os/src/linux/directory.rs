@@ -70,8 +70,7 @@ pub struct Directory {
 impl Directory {
     /// Opens the current target of `path`.
     ///
-    /// # Errors
-    /// The error of openat(2), for example if it is not a directory.
+    /// # Errors The error of openat(2), for example if the target is not a directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { descriptor: openat(CWD, path, flags(), Mode::empty())? })
     }
@@ -145,8 +144,7 @@ impl Directory {
 
     /// Opens a regular file. Refuses anything else, without blocking.
     ///
-    /// # Errors
-    /// The error of openat(2); `InvalidInput` if it is not a regular file.
+    /// # Errors The error of openat(2); `InvalidInput` if the name is not that of a regular file.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -257,7 +255,7 @@ impl Directory {
         entries.map(|entry| entry.map(|e| e.file_name())).collect()
     }
 
-    /// Renames a file to a new name, or over another regular file of this directory.
+    /// Renames a file to a new name, or replaces another regular file in this directory.
     ///
     /// # Errors
     /// The error of renameat(2).
@@ -298,7 +296,7 @@ impl Directory {
     pub fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let at = &self.descriptor;
         match renameat_with(at, single(from)?, at, single(to)?, RenameFlags::NOREPLACE) {
-            // Without the flag, as on NFS: creating a hard link also fails if the name exists.
+            // If the flag is not supported, as on NFS: creating a hard link also fails if the name exists.
             Err(Errno::INVAL) => {
                 rustix::fs::linkat(at, single(from)?, at, single(to)?, AtFlags::empty())?;
                 self.remove_file(from)
@@ -318,8 +316,7 @@ impl Directory {
 
     /// Creates a symbolic link without checking its target.
     ///
-    /// # Errors
-    /// `AlreadyExists` if anything has the name; otherwise the error of symlinkat(2).
+    /// # Errors `AlreadyExists` if the name is in use; otherwise the error of symlinkat(2).
     pub fn create_link(&self, target: &OsStr, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::symlinkat(target, &self.descriptor, single(name)?)?)
     }

@@ -109,7 +109,7 @@ pub(crate) fn take_after(new: impl AsFd, old: impl AsFd) -> io::Result<()> {
 }
 
 pub(crate) fn forget(file: &File) {
-    // Drops everything: length 0 means to the end of the file.
+    // Drops all pages: length 0 means up to the end of the file.
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
 

@@ -27,7 +27,7 @@ fn on_battery(class: &Path) -> Option<bool> {
         text(&supply.join(file)).is_some_and(|found| found == wanted)
     };
     let mut batteries = below(class, "");
-    // The battery of a mouse has the scope `Device`.
+    // A mouse's battery has the scope `Device`.
     batteries.retain(|s| is(s, "type", "Battery") && !is(s, "scope", "Device"));
     let discharging = batteries.iter().any(|battery| is(battery, "status", "Discharging"));
     (!batteries.is_empty()).then_some(discharging)

@@ -38,7 +38,7 @@ pub(crate) struct Stat {
 
 impl Stat {
     pub(crate) fn read(task: &Path) -> Option<Self> {
-        // The 52 numbers and the name need much less space.
+        // The file's 52 numbers and a name need much less space.
         let mut buffer = [0; 2048];
         Self::parse(read(&task.join("stat"), &mut buffer)?)
     }

@@ -10,10 +10,10 @@ use super::terminal::STDOUT;
 use super::{details, file_type};
 use crate::FileType;
 
-/// Opens `path` if it accepts a stream of bytes.
+/// Opens `path` if the file there accepts a stream of bytes.
 pub(crate) fn stream(path: &Path) -> io::Result<Option<File>> {
     let own = own_descriptor(path);
-    // Does not follow a link in a directory that others control; links in `/dev` are root's.
+    // Does not follow a link in a directory that others control; links in `/dev` belong to root.
     let of_root = path.starts_with("/dev")
         && !path.starts_with("/dev/shm")
         && !path.components().any(|part| part == Component::ParentDir);

@@ -17,9 +17,8 @@ pub enum Writers {
 /// The first directory on the way to `directory`, including itself, in which someone other than root, `user` and the
 /// permitted `writers` may rename entries. `None` if there is no such directory.
 ///
-/// Such a user can replace anything below it with a symbolic link. In a directory with the sticky
-/// bit, such as `/tmp`, only the owner of an entry and the owner of the directory may rename the
-/// entry.
+/// Such a user can replace anything below the directory with a symbolic link. In a directory with the sticky bit, such
+/// as `/tmp`, only the owner of an entry and the owner of the directory may rename the entry.
 ///
 /// # Errors
 /// The operating system's error for a part of the path.

@@ -38,7 +38,7 @@ pub(crate) fn asker() -> Option<Asker> {
     Some(Asker { user, group, home: home(&users, user) })
 }
 
-/// A user's home directory according to the lines of passwd(5).
+/// A user's home directory according to the given lines of passwd(5).
 fn home(users: &[u8], user: u32) -> Option<PathBuf> {
     let wanted = user.to_string();
     users.split(|&b| b == b'\n').find_map(|line| {

@@ -1,4 +1,5 @@
-//! The kind of a storage device, determined from what it reports about itself. Nothing else is guessed.
+//! The kind of a storage device, determined from the data that the device reports about itself. Nothing else is
+//! guessed.
 
 use cryptbench_catalog::DeviceKind;
 
@@ -22,7 +23,7 @@ pub enum Bus {
     Sas,
     /// Universal Flash Storage; always soldered.
     Ufs,
-    /// A bus that only hypervisors have.
+    /// A bus that exists only under hypervisors.
     Virtual(&'static str),
     /// A layer that reveals nothing about the device behind it.
     Hidden(&'static str),
@@ -194,7 +195,7 @@ const HYBRIDS: [&str; 26] = [
 const OLD_FLASH: [&str; 5] = ["ssd", "flash", "cf card", "sdcf", "solid state"];
 
 impl Signs {
-    /// The kind of device that reports this data.
+    /// The kind of a device that reports this data.
     pub fn kind(&self) -> Kind {
         let names = self.names.to_lowercase();
         let named = |of: &[&'static str]| of.iter().copied().find(|word| names.contains(word));

@@ -283,7 +283,7 @@ pub(super) fn open_process(process: u32) -> io::Result<OwnedHandle> {
     if handle.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has just opened it, and nothing else owns it.
+    // SAFETY: the call has just opened the handle, and nothing else owns it.
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 

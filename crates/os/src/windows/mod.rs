@@ -30,7 +30,7 @@ pub use self::directory::Directory;
 pub use self::files::{direct_unit, reopen_overlapped};
 use crate::{Details, FileType};
 
-/// Opens a file for reading; opens a directory only to identify it as such.
+/// Opens a file for reading; a directory is opened only to identify it as such.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }

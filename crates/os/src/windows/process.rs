@@ -53,7 +53,7 @@ impl Handle {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Like Ctrl-Break: Windows disables Ctrl-C for the members of such a group.
+    /// Sends Ctrl-Break: Windows disables Ctrl-C for the members of such a group.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
         match call::has_ended(&self.held) {
             true => Err(io::ErrorKind::NotFound.into()),

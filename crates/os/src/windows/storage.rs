@@ -216,8 +216,8 @@ impl Node {
         None
     }
 
-    /// The product that decrypts the volume, by its device name. BitLocker has no device name: Windows reports
-    /// BitLocker's state only to administrators.
+    /// The product that decrypts the volume, according to its device name. BitLocker has no device name: Windows
+    /// reports BitLocker's state only to administrators.
     pub fn encryption(&self) -> Option<&'static str> {
         of_device(&call::dos_device(&self.name()).ok()?)
     }
@@ -257,7 +257,7 @@ impl Tree {
         Ok(Vec::new())
     }
 
-    /// The volume that Windows runs from.
+    /// The volume from which Windows runs.
     ///
     /// # Errors If the environment does not specify the volume.
     pub fn root_device(&self) -> Result<Option<Node>, Untold> {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Marks `first` and all higher descriptors as to be closed by execve(2).
+/// Marks `first` and all higher descriptors, so that execve(2) closes them.
 pub(in crate::linux) fn close_on_exec(first: u32) -> io::Result<()> {
     // SAFETY: three integers, no pointer. The call changes flags of descriptors, and does not close any descriptor.
     let done =
@@ -10,7 +10,7 @@ pub(in crate::linux) fn close_on_exec(first: u32) -> io::Result<()> {
     if done == 0 {
         return Ok(());
     }
-    // Needed before Linux 5.11, and if a filter forbids the call.
+    // This is needed before Linux 5.11, and if a filter forbids the call.
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let number = entry?.file_name().to_str().and_then(|name| name.parse::<libc::c_int>().ok());
         if let Some(number) = number.filter(|number| number.cast_unsigned() >= first) {

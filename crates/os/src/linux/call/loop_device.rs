@@ -10,7 +10,7 @@ const CONFIGURE: libc::Ioctl = 0x4C0A;
 const READ_ONLY: u32 = 1;
 const DIRECT_IO: u32 = 16;
 
-/// Maximum number of attempts, because another process may take the free device first.
+/// Maximum number of attempts, which are needed because another process may take the free device first.
 const TRIES: u32 = 64;
 
 /// `struct loop_info64`.

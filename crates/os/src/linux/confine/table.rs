@@ -1,4 +1,4 @@
-//! The permitted system calls of a confined process. A call that is missing here fails with `EPERM`.
+//! The system calls that a confined process may make. A call that is missing here fails with `EPERM`.
 //!
 //! If a transport of `export` needs another call, add a line here. `strace -f` on the process that serves a volume
 //! shows refused calls.
@@ -28,7 +28,7 @@ const SET_VMA: u64 = 0x5356_4d41;
 const EXECUTABLE: u64 = libc::PROT_EXEC as u64;
 
 pub(super) const CALLS: &[(i64, Only)] = &[
-    // Open files: the volume, the connection to the kernel, pipes and sockets. None of them is opened by path.
+    // Open files: the volume, the connection to the kernel, pipes and sockets. No file is opened by path.
     (libc::SYS_read, Always),
     (libc::SYS_readv, Always),
     (libc::SYS_pread64, Always),

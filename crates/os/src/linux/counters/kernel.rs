@@ -32,8 +32,8 @@ impl KernelThreads {
         Self { proc: proc.to_owned(), clock, open: Mutex::default() }
     }
 
-    /// Reads all kernel threads. Empty if they are not visible: in a container's PID namespace, PID 2 is an ordinary
-    /// process or does not exist.
+    /// Reads all kernel threads. Empty if kernel threads are not visible: in a container's PID namespace, PID 2 is an
+    /// ordinary process or does not exist.
     pub(super) fn read(&self) -> KernelReading {
         let kthreadd = Stat::read(&self.directory(KTHREADD));
         if kthreadd.is_none_or(|s| s.flags & PF_KTHREAD == 0) {

@@ -61,7 +61,7 @@ struct Idle {
 /// Reads the counters that a run needs.
 pub struct Counters {
     proc: PathBuf,
-    /// The devices, `None` for those without readable counters.
+    /// The devices; `None` for devices without readable counters.
     pub(crate) devices: Vec<Option<Reader>>,
     /// Index of the device in use.
     pub(crate) device: usize,
@@ -135,7 +135,7 @@ impl Counters {
     }
 
     /// The difference between now and a snapshot, and a new snapshot: for an immediately following span with the same
-    /// device and daemons. Counters that take long to read are read only once for both.
+    /// device and daemons. Counters that take long to read are read only once for both snapshots.
     pub fn lap(&self, before: &Snapshot) -> (Passed, Snapshot) {
         let close = self.close();
         let now = Snapshot { close, wide: self.wide() };
@@ -160,7 +160,7 @@ impl Counters {
         Passed { busy_s, ..passed }
     }
 
-    /// All values except those derived from the machine's counters.
+    /// All values except the values that are derived from the machine's counters.
     fn parts(&self, before: &Snapshot, now: &Snapshot, wall_s: f64) -> Passed {
         let since = before.close.boot_ticks;
         let seconds = |ns: u64| ns as f64 / 1e9;

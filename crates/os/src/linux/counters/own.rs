@@ -27,8 +27,8 @@ pub(super) struct OwnThreads {
     /// `/proc/self/task`.
     tasks: PathBuf,
     clock: TaskClock,
-    /// The first thread of the process, and the thread that created this value. Both only wait while other threads
-    /// work.
+    /// The first thread of the process, and the thread that created this value. Both threads only wait while other
+    /// threads work.
     issuing: [u32; 2],
     /// Prefixes of the names of threads that serve an encryption system.
     serving: Vec<String>,
@@ -53,7 +53,7 @@ pub(super) struct OwnUsed {
     /// io_uring's threads that do not work for a serving thread.
     pub(super) kernel: u64,
     pub(super) other: u64,
-    /// The live threads that submit the load, and those that serve.
+    /// The live threads that submit the load, and the live threads that serve.
     pub(super) generating: Vec<(u32, u64)>,
     pub(super) serving: Vec<(u32, u64)>,
     pub(super) switches: Option<Switches>,
@@ -68,7 +68,7 @@ impl OwnThreads {
     }
 
     pub(super) fn read(&self) -> OwnReading {
-        // Also brings the account of the calling thread up to date.
+        // Reading this clock also brings the calling thread's account up to date.
         let process_ns = task::process_ns();
         let first = self.name(self.issuing[0]);
         let threads: BTreeMap<u32, (Part, u64)> = task::ids(&self.tasks)

@@ -47,8 +47,8 @@ impl Processes {
 
     pub(super) fn read(&self) -> ProcessReading {
         let mut found = ProcessReading::new();
-        // This process represents the children that it waits for: programs that are run by the trial. Its own time does
-        // not count as a daemon's.
+        // This process represents the children that it waits for: programs that are run by the trial. This process's
+        // own time does not count as a daemon's.
         if let Some(stat) = Stat::read(&self.proc.join("self")) {
             let stat = Stat { cpu_ticks: 0, ..stat };
             found.insert(std::process::id(), Process { stat, ..Process::default() });
@@ -162,7 +162,7 @@ impl Processes {
 /// Whether a live ancestor waited for the process that exited, possibly through other processes that exited.
 fn waited_for(pid: u32, before: &ProcessReading, now: &ProcessReading) -> bool {
     let mut at = pid;
-    // Reading takes time, so the parents need not form a tree. The loop is therefore bounded.
+    // Processes can change while they are read, so the parents need not form a tree. The loop is therefore bounded.
     for _ in 0..before.len() {
         let Some(process) = before.get(&at) else { return false };
         at = process.stat.parent;

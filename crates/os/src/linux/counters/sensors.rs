@@ -66,8 +66,8 @@ impl Sensors {
         self.packages.iter().map(|p| number(&p.energy)).collect()
     }
 
-    /// Joules between two readings. The time between them must be shorter than one wrap-around of the counter (minutes
-    /// at full power).
+    /// Joules between two readings. The time between the readings must be shorter than one wrap-around of the counter
+    /// (minutes at full power).
     pub(super) fn joules(&self, before: &EnergyReading, now: &EnergyReading) -> f64 {
         let used =
             |(package, (before, now)): (&Package, (&u64, &u64))| match now.checked_sub(*before) {
@@ -184,7 +184,7 @@ fn text(file: &Path) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// `None` also for negative values: no working CPU is that cold.
+/// `None` for negative values as well: no working CPU is that cold.
 fn number(file: &Path) -> Option<u64> {
     text(file)?.parse().ok()
 }

@@ -23,8 +23,8 @@ pub(super) enum TaskClock {
 }
 
 impl TaskClock {
-    /// Determines which of these sources the kernel provides: without scheduler statistics `schedstat` is missing or
-    /// stays 0.
+    /// Determines which of these sources the kernel provides: without scheduler statistics, `schedstat` is missing or
+    /// remains 0.
     pub(super) fn detect(proc: &Path) -> Self {
         // Reading the thread's clock makes the kernel update the thread's account.
         let _ = clock_gettime(ClockId::ThreadCPUTime);
@@ -74,9 +74,9 @@ impl Account {
 
 /// Nanoseconds that a task has used since an earlier reading.
 ///
-/// A task without an earlier reading counts in full if it started after `since` (boot ticks). Otherwise it does not
-/// count: it existed before but was missed, because the list of children is incomplete while some of the children exit.
-/// The same applies if a new task has the ID of an earlier one.
+/// A task without an earlier reading counts in full if it started after `since` (boot ticks). Otherwise the task does
+/// not count: it existed before but was missed, because the list of children is incomplete while some of the children
+/// exit. The same applies if a new task has the ID of an earlier task.
 pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u64 {
     match before {
         Some(before) if before <= now => now - before,
@@ -129,8 +129,8 @@ pub(super) fn busiest(proc: &Path, used: impl Iterator<Item = (u32, u64)>) -> Ve
     all.into_iter().enumerate().map(thread).collect()
 }
 
-/// Maximum number of threads of a kind that are kept for a span, and maximum number of them whose names are read. The
-/// numbers are limited because reading takes time between slices.
+/// Maximum number of threads of a kind that are kept for a span, and maximum number of these threads whose names are
+/// read. The numbers are limited because reading takes time between slices.
 const MOST: usize = 16;
 const NAMED: usize = 2;
 

@@ -59,7 +59,7 @@ impl Node {
         }
     }
 
-    /// The trimmed contents of a file in the device's directory; `None` if it does not exist or is not text.
+    /// The trimmed contents of a file in the device's directory; `None` if the file does not exist or is not text.
     pub fn attribute(&self, name: &str) -> Option<String> {
         Some(fs::read_to_string(self.0.join(name)).ok()?.trim().to_owned())
     }
@@ -195,7 +195,7 @@ impl Tree {
         Ok(mounts::parse(&self.proc("self/mountinfo")?))
     }
 
-    /// The mount points of file systems on that device.
+    /// The mount points of file systems on a device.
     ///
     /// # Errors
     /// Those of [`Self::mounts`].
@@ -316,8 +316,7 @@ impl Tree {
         self.directly(top).into_iter().filter_map(file).collect()
     }
 
-    /// The file of the topmost loop device in a stack: the page cache may hold its data a second
-    /// time.
+    /// The file of the topmost loop device in a stack: the page cache may hold this file's data a second time.
     pub fn kept_in(&self, top: &Node) -> Option<PathBuf> {
         let all = self.directly(top);
         let files = all.iter().filter_map(Node::backing_file);

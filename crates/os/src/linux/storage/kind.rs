@@ -13,7 +13,7 @@ use crate::linux::open_without_waiting;
 use crate::storage::{Bus, Kind, Medium, SelfEncrypting, Signs};
 
 impl Tree {
-    /// The kind of the disk of `node`; `in_virtual_machine` states whether a hypervisor may emulate it.
+    /// The kind of the disk of `node`; `in_virtual_machine` states whether a hypervisor may emulate the disk.
     pub fn kind(&self, node: &Node, in_virtual_machine: bool) -> Kind {
         let disk = node.disk();
         let mut signs = signs(&disk);
@@ -21,7 +21,7 @@ impl Tree {
         signs.kind()
     }
 
-    /// Whether the disk of `node` encrypts itself, as far as this user may query it.
+    /// Whether the disk of `node` encrypts itself, as far as this user may query that.
     pub fn self_encrypting(&self, node: &Node) -> Option<SelfEncrypting> {
         let path = node.disk().device_path();
         SelfEncrypting::ask(&Drive(open_without_waiting(&path).ok()?))
@@ -46,7 +46,7 @@ fn signs(disk: &Node) -> Signs {
     }
 }
 
-/// The bus according to the components of the path, starting with the one nearest to the disk.
+/// The bus according to the components of the path, starting with the component nearest to the disk.
 fn bus(disk: &Node) -> Bus {
     let name = disk.name();
     let path = disk.directory().to_string_lossy().into_owned();
@@ -153,7 +153,7 @@ fn medium(disk: &Node) -> (Medium, bool) {
     let medium = match said {
         Some(1) => Medium::Still,
         Some(rpm @ 0x401..=0xfffe) => Medium::Rotates(rpm.into()),
-        // 0 means not reported; other values are reserved (ACS-4, word 217).
+        // 0 means that the rate is not reported; other values are reserved (ACS-4, word 217).
         _ => match disk.attribute("queue/rotational").as_deref() {
             Some("0") => Medium::Still,
             Some("1") if said.is_none() => Medium::TakenToRotate,

@@ -28,7 +28,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
     Some(Mount { id, device, mountpoint, file_system, source, options })
 }
 
-/// The mount options, then those of the file system without duplicates, as written by the kernel. Escapes such as
+/// The mount options, then the file system's options without duplicates, as written by the kernel. Escapes such as
 /// `\040` are kept, because a decoded comma would end an option.
 fn merged(mount: &[u8], file_system: &[u8]) -> String {
     let (mount, file_system) =

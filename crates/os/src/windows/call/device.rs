@@ -47,7 +47,7 @@ pub(crate) fn sectors(file: &File) -> io::Result<Sectors> {
 pub(crate) fn sector_of_volume(root: &Path) -> io::Result<u32> {
     let (mut per_cluster, mut sector, mut free, mut all) = (0, 0, 0, 0);
     let root = wide(root);
-    // SAFETY: the path is zero-terminated, and the numbers are those of the call.
+    // SAFETY: the path is zero-terminated, and the call writes only the numbers that it is given.
     done(unsafe {
         fs::GetDiskFreeSpaceW(
             root.as_ptr(),

@@ -25,7 +25,7 @@ const CHANGES: u32 = fs::FILE_WRITE_DATA
     | 0x1000_0000 // GENERIC_ALL
     | 0x4000_0000; // GENERIC_WRITE
 
-/// The system, administrators, the creator of an entry, and the owner.
+/// The system, administrators, and the placeholders for the creator of an entry and for the owner.
 const TRUSTED: [&str; 4] = ["S-1-5-18", "S-1-5-32-544", "S-1-3-0", "S-1-3-4"];
 
 /// The users who may change a file or directory.
@@ -83,7 +83,7 @@ pub(crate) fn user() -> io::Result<String> {
     })?;
     // SAFETY: the call has just opened it, and nothing else owns it.
     let token = unsafe { OwnedHandle::from_raw_handle(token) };
-    // The longest user identifier needs less; of `u64`, so that the structure is aligned.
+    // The longest user identifier needs less space. The elements are `u64`, so that the structure is aligned.
     let mut found = [0_u64; 32];
     let mut len = 0;
     // SAFETY: the handle is open, and the length of the buffer is correct.
@@ -128,7 +128,7 @@ pub(crate) fn rights(file: &File) -> io::Result<Rights> {
     unsafe { Ok(Rights { owner: named(owner)?, changed_by: changed_by(list)? }) }
 }
 
-/// The users whom a list permits to change something.
+/// The users whom a list permits to change its file or directory.
 ///
 /// # Safety
 /// `list` is null or points to a valid list.
