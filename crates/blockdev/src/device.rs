@@ -42,7 +42,7 @@ pub trait BlockDevice: Send + Sync {
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()>;
 
     /// Like [`write_at`](Self::write_at), with a buffer whose contents the caller no longer needs, so that an
-    /// encrypting device can encrypt it in place. Afterwards the contents of `data` are unspecified.
+    /// encrypting device can encrypt the data in place. Afterwards the contents of `data` are unspecified.
     ///
     /// # Errors
     /// As for [`write_at`](Self::write_at).
@@ -60,13 +60,13 @@ pub trait BlockDevice: Send + Sync {
     /// unspecified data.
     ///
     /// # Errors [`io::ErrorKind::Unsupported`] if the storage cannot discard; this default implementation always
-    /// returns it.
+    /// returns that error.
     fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
         let _ = (offset, len);
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Whether [discarded](Self::discard) ranges read as zeros from then on. Never true through a cipher.
+    /// Whether [discarded](Self::discard) ranges read as zeros afterwards. Never true through a cipher.
     fn discard_zeroes(&self) -> bool {
         false
     }

@@ -32,7 +32,7 @@ impl FileDevice {
     }
 
     /// Like [`open`](Self::open), for a file that is already open for reading and, unless `read_only`, for writing. The
-    /// device uses this file even if its name now refers to another one. The mode and the wait for completion are set
+    /// device uses this file even if its name now refers to another file. The mode and the wait for completion are set
     /// on the open file description, so they affect all of its descriptors.
     ///
     /// # Errors

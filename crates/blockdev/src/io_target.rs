@@ -39,7 +39,7 @@ pub struct IoTarget {
     pub transform: Option<Arc<dyn SectorTransform>>,
 }
 
-/// Marks a file in RAM as non-blocking, and returns whether it is one.
+/// Marks a file in RAM as non-blocking, and returns whether the file is in RAM.
 ///
 /// Requests to such a file never wait for a device. The kernel does not assume this for tmpfs, so io_uring passes every
 /// request to a worker thread, which takes two wake-ups to copy 4 KiB. If the file is marked, the kernel copies the

@@ -21,7 +21,7 @@ const SHARED: usize = 4096;
 /// Slots in a shared page.
 const PLACES: u32 = (SHARED / PLACE) as u32;
 
-/// Pages with slots for short secrets. They remain allocated until the process exits.
+/// Pages with slots for short secrets. The pages remain allocated until the process exits.
 static PAGES: Mutex<Vec<Page>> = Mutex::new(Vec::new());
 
 /// Whether locking has failed for any secret.
@@ -76,7 +76,7 @@ impl LockedBytes {
         Self::with(len, true)
     }
 
-    /// Like [`zeroed`](Self::zeroed), for large secrets that exist only briefly: a failure to lock them is not
+    /// Like [`zeroed`](Self::zeroed), for large secrets that exist only briefly: a failure to lock such secrets is not
     /// reported.
     pub fn brief(len: usize) -> Self {
         Self::with(len, false)

@@ -40,11 +40,11 @@ pub(crate) fn huge_pages(whole: usize) -> Option<NonNull<u8>> {
             let _ = munmap(ptr.wrapping_add(whole).cast(), after);
         }
     }
-    // SAFETY: the range is this mapping, and the advice does not change its content. If the kernel refuses, small
-    // pages are used.
+    // SAFETY: the range is this mapping, and the advice does not change the memory's content. If the kernel refuses,
+    // small pages are used.
     let _ = unsafe { madvise(ptr.cast(), whole, Advice::LinuxHugepage) };
-    // The bytes are already zero. Writing them allocates the pages in order now, so that no request has to do so.
-    // SAFETY: `whole` bytes from `ptr` are mapped for writing and not yet shared.
+    // The bytes are already zero. Writing them allocates the pages in order now, so that no request has to allocate
+    // them. SAFETY: `whole` bytes from `ptr` are mapped for writing and not yet shared.
     unsafe { ptr.write_bytes(0, whole) };
     NonNull::new(ptr)
 }

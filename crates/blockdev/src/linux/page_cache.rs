@@ -33,7 +33,7 @@ pub(crate) fn cached_pages(file: &File, range: Range<u64>) -> Option<u64> {
     let asked = CachestatRange { offset: range.start, len: range.end - range.start };
     let mut found = Cachestat::default();
     let flags: libc::c_uint = 0;
-    // SAFETY: the kernel only reads `asked` and writes `found`. Both have its ABI's layout and
+    // SAFETY: the kernel only reads `asked` and writes `found`. Both structures have the layout of the kernel's ABI and
     // outlive the call; the descriptor is open while `file` is borrowed.
     let result = unsafe {
         libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const asked, &raw mut found, flags)
