@@ -1,4 +1,4 @@
-//! The ciphers that several systems or formats share, with their name in each.
+//! The ciphers that several systems or formats share, with their names in each system or format.
 
 /// Separator in records between the names of an arm's drivers.
 pub const BETWEEN_DRIVERS: &str = " + ";

@@ -63,7 +63,7 @@ impl DeviceModel {
 }
 
 impl DeviceKind {
-    /// The name of the kind in sentences.
+    /// The name of the kind, for use in sentences.
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::HardDisk => "hard disk",

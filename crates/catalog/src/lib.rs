@@ -1,5 +1,5 @@
-//! Known facts about encryption systems, as data: their names, ciphers, packages, the traces they leave, and
-//! weaknesses, each stored once.
+//! Known facts about encryption systems, as data: their names, ciphers, packages, identifying files and weaknesses,
+//! each stored once.
 //!
 //! Records refer to systems by name, and may come from later versions. [`find`] knows the names of this version; all
 //! other names are shown as they are in the record.

@@ -54,7 +54,7 @@ pub enum Family {
     Volume,
     /// Each file for itself.
     Files,
-    /// Unknown: a location prepared by a user.
+    /// Unknown, for a location prepared by a user.
     Place,
 }
 
@@ -112,7 +112,7 @@ pub fn find(name: &str) -> Option<&'static System> {
     SYSTEMS.iter().copied().find(|system| system.name == name)
 }
 
-/// The encrypting component of an arm of the system with that name, if the name is known.
+/// The encrypting component of an arm of the system with this name, if the name is known.
 pub fn encrypts(name: &str) -> Option<Encrypts> {
     find(name).map(|system| system.encrypts)
 }
