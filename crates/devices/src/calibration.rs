@@ -10,7 +10,7 @@ use crate::sweep::seconds_per_request;
 pub struct Beside {
     /// The published number.
     pub point: Point,
-    /// The model's rate, MiB per second.
+    /// The model's rate in MiB per second.
     pub model_mib_s: f64,
 }
 
@@ -30,7 +30,7 @@ pub struct Misfit {
     pub median: f64,
     /// The largest relative error, with its sign.
     pub worst: f64,
-    /// The request size with the largest error, bytes.
+    /// The request size with the largest error, in bytes.
     pub worst_bytes: u64,
 }
 

@@ -80,8 +80,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
         self.delayed.store(delayed, Ordering::Release);
     }
 
-    /// Sets the round trip time of a request, measured without delays; the device subtracts it from
-    /// each wait.
+    /// Sets the round trip time of a request, measured without delays; the device subtracts this time from each wait.
     pub fn set_transport(&self, round_trip: Duration) {
         self.transport_ns.store(round_trip.as_nanos() as u64, Ordering::Release);
     }
@@ -133,7 +132,7 @@ impl<D: BlockDevice> EmulatedDevice<D> {
             done
         };
         act()?;
-        // The host receives the completion after this device reports it.
+        // The host receives the completion later than this device reports it.
         let until = Duration::from_secs_f64(done).saturating_sub(half);
         wait_until(self.origin + until);
         let late = self.origin.elapsed().saturating_sub(until);

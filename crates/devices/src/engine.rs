@@ -22,8 +22,8 @@ enum Medium {
 }
 
 impl Engine {
-    /// An idle device whose tracks or blocks have `capacity_bytes` in total: the model's own capacity, or less if a
-    /// small backing represents the whole device.
+    /// An idle device whose tracks or blocks have `capacity_bytes` in total: the model's own capacity, or less capacity
+    /// if a small backing represents the whole device.
     pub fn new(model: &Model, capacity_bytes: u64) -> Self {
         let medium = match (&model.disc, &model.flash) {
             (Some(disc), _) => {

@@ -23,7 +23,7 @@ pub(crate) struct FlashState {
     channels: Vec<f64>,
     /// The time at which the array has delivered all data requested so far.
     array_free_at: f64,
-    /// Ends of the read-ahead streams, most recently used last.
+    /// Ends of the read-ahead streams, with the most recently used last.
     streams: VecDeque<u64>,
     /// The time at which all accepted writes have been programmed.
     programmed_at: f64,
@@ -32,7 +32,7 @@ pub(crate) struct FlashState {
     buffered_bytes: u64,
     /// Bytes in the fast region.
     fast_used: f64,
-    /// Erase units open for writing, most recently used last.
+    /// Erase units open for writing, with the most recently used last.
     open: VecDeque<u64>,
     /// Ends of the write streams.
     written: VecDeque<u64>,
@@ -111,7 +111,7 @@ impl FlashState {
         self.buffered.push_back((self.programmed_at, request.bytes));
         self.buffered_bytes += request.bytes;
         let mut accepted = slot.passed;
-        // A write larger than the buffer is accepted once the rest of it fits into the buffer.
+        // A write larger than the buffer is accepted once the remaining part fits into the buffer.
         if request.bytes > self.of.buffer_bytes {
             let last = self.program_s(self.of.buffer_bytes);
             accepted = accepted.max(self.programmed_at - last);

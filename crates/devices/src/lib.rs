@@ -16,8 +16,8 @@
 //! # Ok::<(), cryptbench_devices::ModelError>(())
 //! ```
 //!
-//! An engine is a pure function of its model, its state and the requests. It uses no clock and never waits, so it can
-//! simulate hours of a disk's work in milliseconds. [`EmulatedDevice`] adds the waiting.
+//! An engine is a pure function of its model, its state and the requests. An engine uses no clock and never waits, so
+//! it can simulate hours of a disk's work in milliseconds. [`EmulatedDevice`] adds the waiting.
 //!
 //! | to add | put |
 //! |---|---|

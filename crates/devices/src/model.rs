@@ -53,7 +53,7 @@ pub struct Model {
     pub seed: u64,
     /// The connection to the host.
     pub interface: Interface,
-    /// A hard disk; a model has either a disc or `flash`.
+    /// A hard disk; a model has either `disc` or `flash`.
     pub disc: Option<Disc>,
     /// Flash that supplements the disc.
     pub hybrid: Option<Hybrid>,
@@ -118,7 +118,7 @@ pub struct Disc {
     pub inner_mib_s: f64,
     /// Number of bytes that the drive reads ahead after a read.
     pub look_ahead_bytes: u64,
-    /// Size of the write cache in bytes; 0 if there is none.
+    /// Size of the write cache in bytes; 0 if there is no write cache.
     pub write_cache_bytes: u64,
     /// Maximum number of byte ranges in the write cache.
     pub write_cache_commands: u32,
@@ -160,7 +160,7 @@ pub struct Flash {
     pub buffer_bytes: u64,
     /// Programming cost of each write command, microseconds.
     pub program_command_us: f64,
-    /// Size of the fast region (SLC) in bytes; 0 if there is none.
+    /// Size of the fast region (SLC) in bytes; 0 if there is no fast region.
     pub fast_bytes: u64,
     /// Programming rate of the fast region, MiB/s.
     pub fast_write_mib_s: f64,
@@ -205,7 +205,7 @@ impl Model {
     }
 
     /// The model that `path` specifies. A `path` with neither a slash nor a dot is the name of a built-in model, in
-    /// upper or lower case or abbreviated to a unique part; any other is the path of a model file.
+    /// upper or lower case or abbreviated to a unique part; any other `path` is the path of a model file.
     ///
     /// # Errors
     /// Any [`ModelError`].

@@ -61,8 +61,8 @@ const SMALL: u64 = 65_536;
 /// extra time less the cipher's share, at least 0. `None` if there are no requests.
 ///
 /// Each element is `(plain_s, encrypted_s, bytes, queue_depth, cipher_rate)`. Requests of more than 64 KiB reveal
-/// little about this cost, as do requests with a queue depth above the lowest one. Requests of both kinds are ignored
-/// if there are any others.
+/// little about this cost, as do requests with a queue depth above the lowest. Requests of both kinds are ignored if
+/// there are any others.
 pub fn per_request_s(known: &[(f64, f64, u64, u32, f64)]) -> Option<f64> {
     let left = |&(plain, encrypted, bytes, queue_depth, rate): &(f64, f64, u64, u32, f64)| {
         (encrypted - plain) * f64::from(queue_depth.max(1)) - bytes as f64 / rate

@@ -17,7 +17,7 @@ pub struct Point {
     pub label: String,
     /// MiB per second.
     pub mib_s: f64,
-    /// MiB per second with encryption, if the study has both figures.
+    /// MiB per second with encryption, if the study has figures both with and without encryption.
     pub encrypted_mib_s: Option<f64>,
     /// Whether the printed rate agrees with the printed requests per second.
     pub consistent: bool,

@@ -41,10 +41,10 @@ impl Load {
     }
 }
 
-/// Maximum number of requests in one simulation, which then takes a few milliseconds.
+/// Maximum number of requests in a simulation, with which it takes a few milliseconds.
 const MOST: u64 = 20_000;
 
-/// Minimum number of requests, even if fewer fit into the file.
+/// Minimum number of requests, even if fewer requests fit into the file.
 const FEWEST: u64 = 64;
 
 /// The requests of a simulation.

@@ -69,8 +69,8 @@ impl Geometry {
     }
 
     /// Seconds to move from one track to another. Up to a third of the stroke, which is the mean distance of random
-    /// positions, the times grow with the square root of the distance; beyond that, in proportion to it (Ruemmler and
-    /// Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
+    /// positions, the times grow with the square root of the distance; beyond that, in proportion to the distance
+    /// (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994).
     pub(super) fn seek_s(&self, from: u64, to: u64) -> f64 {
         let distance = (to as f64 - from as f64).abs() / self.capacity;
         let third = 1.0 / 3.0;

@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::model::{Hybrid, MIB};
 
-/// Maximum number of granules in the table of counts. If it is exceeded, the counts of all granules that are not kept
-/// are reset to 0.
+/// Maximum number of granules in the table of counts. If this number is exceeded, the counts of all granules that are
+/// not kept are reset to 0.
 const COUNTED: usize = 1 << 20;
 
 /// State of the flash.

@@ -87,7 +87,8 @@ impl DiscState {
         ready
     }
 
-    /// The time at which the data is available, if it is in the look-ahead buffer or is about to pass under the head.
+    /// The time at which the data is available, if the data is in the look-ahead buffer or is about to pass under the
+    /// head.
     fn read_ahead(&mut self, offset: u64, bytes: u64, now: f64) -> Option<f64> {
         let room = self.of.look_ahead_bytes;
         let mut ahead = self.ahead?;
