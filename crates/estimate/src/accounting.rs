@@ -7,7 +7,7 @@ use crate::arms::{drawn, plain_arm};
 use crate::cells::GIB;
 use crate::device::moves_bytes;
 
-/// Minimum CPU temperature, in degrees Celsius, that is reported: most CPUs begin to throttle at 90 to 100.
+/// Minimum CPU temperature, in degrees Celsius, that is reported: most CPUs begin to throttle at 90 to 100 °C.
 pub const HOT: f64 = 90.0;
 
 /// Minimum relative difference in clock rate between an arm and plain that is reported.
@@ -19,15 +19,15 @@ pub struct Split<'a> {
     pub arm: &'a Arm,
     /// The load generator, the system's helper programs, kernel threads and everything else, in this order.
     ///
-    /// The last part is the rest of the machine's busy time minus its idle baseline. This part is negative if other
-    /// programs were busier during the baseline.
+    /// The last part is the rest of the machine's busy time, less the machine's idle baseline. This part is negative if
+    /// other programs were busier during the baseline.
     pub seconds: [f64; 4],
     /// GiB transferred in the trials; 0 if any workload does not transfer file data.
     pub gib: f64,
     /// Number of CPUs times measured seconds.
     pub capacity_s: f64,
-    /// Joules per GiB for the CPU packages (RAPL), and for the whole machine (from its batteries); each only if every
-    /// trial has the figure.
+    /// Joules per GiB for the CPU packages (RAPL), and for the whole machine (from its batteries); each figure only if
+    /// every trial has it.
     pub joules_per_gib: [Option<f64>; 2],
 }
 
@@ -59,7 +59,7 @@ impl Split<'_> {
     }
 }
 
-/// The split of every arm that has trials with accounts: plain first, without the second plain arm.
+/// The split of every arm that has trials with accounts: with plain first, and without the second plain arm.
 pub fn splits(record: &Record) -> Vec<Split<'_>> {
     drawn(&record.plan.arms).into_iter().filter_map(|arm| split(record, arm)).collect()
 }

@@ -1,5 +1,5 @@
-//! The bottleneck of an arm in a workload: the requests that reached its underlying disk, compared with plain
-//! storage and its curve.
+//! The bottleneck of an arm in a workload: derived from the requests that reached its underlying disk, compared with
+//! plain storage and its curve.
 
 use cryptbench_record::{
     Arm, BusyThread, CurvePoint, DiskCounts, Operation, Pattern, Record, Threads, Trial, Verdict,
@@ -18,11 +18,11 @@ use crate::lookup::Lookup;
 /// An arm in a workload, compared with plain storage.
 #[derive(Clone, Debug)]
 pub struct Binding {
-    /// The requests issued to both, and their speeds.
+    /// The requests issued to the arm and to plain storage, and their speeds.
     pub asked: Asked,
     /// The requests that reached the disk, if the disk counts requests and no other program used it.
     pub disk: Option<AtDisk>,
-    /// Whether the loss is claimed: a loss from chance or noise has no cause to look for.
+    /// Whether the loss is claimed: a loss due to chance or noise has no cause that could be found.
     pub is_certain: bool,
     /// The bottleneck; `None` if the loss is not explained.
     pub bottleneck: Option<Bottleneck>,
@@ -37,8 +37,8 @@ pub struct AtDisk {
     pub arm: Flow,
     /// The parts into which the arm's loss is divided.
     pub factors: Factors,
-    /// Speed of plain storage at the arm's number of requests in flight, as a share of its speed at the full
-    /// queue depth; `None` without a curve.
+    /// Speed of plain storage at the arm's number of requests in flight, as a share of its speed at the full queue
+    /// depth; `None` if there is no curve.
     pub plain_with_so_many: Option<f64>,
 }
 
@@ -166,7 +166,7 @@ fn at_disk(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     })
 }
 
-/// CPU seconds per request: the load, the system's programs and the kernel.
+/// CPU seconds per request, spent by the load, the system's programs and the kernel.
 fn work_s(trials: &[&Trial]) -> Option<f64> {
     let (mut seconds, mut requests) = (0.0, 0.0);
     for trial in trials {
@@ -208,8 +208,8 @@ fn measured<'a>(why: &'a Why, operation: &Operation) -> Vec<(&'a CurvePoint, Flo
     let is_first = |(i, p): &(usize, &&CurvePoint)| !all[..*i].iter().any(|q| alike(q, p));
     let firsts = all.iter().enumerate().filter(is_first).map(|(_, first)| *first);
     let flow = |first: &'a CurvePoint| {
-        // Over the measured time, like the flow of a cell: the span also contains the filling and draining of the
-        // queue.
+        // The rate is that of the measured time, like the flow of a cell: the span also contains the filling and
+        // draining of the queue.
         let while_measured = |p: &CurvePoint| Some(p.disk?.at_rate(p.iops()));
         let passes: Vec<_> =
             all.iter().filter(|p| alike(p, first)).filter_map(|p| while_measured(p)).collect();
@@ -262,8 +262,8 @@ pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
 }
 
 /// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the
-/// load, and nowhere else: other threads serve the disk below it, as they do for plain storage. In other arms, the load
-/// thread only issues requests.
+/// load, and in no other thread: other threads serve the disk below the arm, as they do for plain storage. In other
+/// arms, the load thread only issues requests.
 fn busiest(trials: &[&Trial], arm: &Arm) -> Option<f64> {
     busy_share(trials, |threads| match is_inline(arm) {
         true => [threads.load.as_ref(), None],
@@ -326,7 +326,7 @@ fn busy_share(
 ) -> Option<f64> {
     let shares = trials.iter().filter_map(|trial| {
         let threads = trial.measured.threads.as_ref()?;
-        // Relative to the measured time: between slices no requests are issued and the threads are idle.
+        // The share is relative to the measured time: between slices, no requests are issued and the threads are idle.
         let share = |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * trial.iops();
         let shares =
             own(threads).into_iter().flatten().map(share).filter(|share| share.is_finite());

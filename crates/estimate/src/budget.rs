@@ -6,7 +6,7 @@ use cryptbench_stats::{FAMILY_LEVEL, estimate, pairs_needed, smallest_detectable
 use crate::lookup::Lookup;
 use crate::verdict::{HOPELESS_PERCENT, TELLING_MARGIN_PERCENT};
 
-/// The number of repeats that ran, and the approximate number that would decide the cell.
+/// The number of repeats that ran, and the approximate number of repeats that would decide the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
     /// Repeats that ran.
@@ -16,7 +16,7 @@ pub struct Need {
 }
 
 impl Need {
-    /// Ratio of the number of repeats needed to the number that ran.
+    /// Ratio of the number of repeats needed to the number of repeats that ran.
     pub fn factor(self) -> f64 {
         f64::from(self.need) / f64::from(self.ran.max(1))
     }
@@ -45,7 +45,7 @@ pub fn repeats(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm) -> Option<Ne
     }
 }
 
-/// The number of repeats from which a difference of `mean` can be claimed, given the spread so far.
+/// The minimum number of repeats with which a difference of `mean` can be claimed, given the spread so far.
 fn to_claim(mean: f64, sd: f64, tests: usize, ran: u32) -> u32 {
     const MOST: u32 = 1 << 20;
     let enough = |n: u32| smallest_detectable(sd, n as usize, tests, FAMILY_LEVEL) < mean;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cryptbench_record::{Plan, Trial, Workload};
 use cryptbench_stats::{FAMILY_LEVEL, estimate};
 
-/// How much faster or slower slices are directly after a slice of this arm.
+/// By how much slices are faster or slower if they directly follow a slice of this arm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CarryOver {
     /// Workload identifier.

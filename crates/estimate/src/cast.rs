@@ -1,4 +1,4 @@
-//! The roles in a run: installable systems, and the engine in this process as the lower limit of the cost.
+//! The roles in a run: installable systems, and the engine in this process as the lower bound of the cost.
 
 use cryptbench_record::{Arm, ArmRole, Verdict, Workload};
 
@@ -15,7 +15,7 @@ pub struct Cast<'a> {
     pub engines: Vec<&'a Arm>,
     /// The engine that is shown together with the systems: the fastest engine.
     pub floor: Option<&'a Arm>,
-    /// Whether the engine really is a lower limit: no system was faster anywhere.
+    /// Whether the engine really is a lower bound: no system was faster in any workload.
     pub is_floor: bool,
     /// The systems, ordered by their share of plain speed.
     pub ranking: Option<Ranking<'a>>,
@@ -57,8 +57,8 @@ impl<'a> Cast<'a> {
         self.ranking.iter().flat_map(|ranking| &ranking.rows)
     }
 
-    /// The workloads for the mean of an arm that is not ranked: those of the ranking if there is one, otherwise the
-    /// arm's own.
+    /// The workloads for the mean of an arm that is not ranked: the workloads of the ranking if there is one, otherwise
+    /// the arm's own workloads.
     pub fn over(&self, lookup: &Lookup<'a>, arm: &Arm) -> Vec<&'a Workload> {
         let own = |w: &&Workload| crate::ranking::judged(lookup, w, arm);
         let all: Vec<&Workload> = match &self.ranking {
@@ -68,7 +68,7 @@ impl<'a> Cast<'a> {
         all.into_iter().filter(own).collect()
     }
 
-    /// The mean share of plain speed of an arm, over the workloads of the ranking; `None` if the ranking has too few
+    /// An arm's mean share of plain speed, over the workloads of the ranking; `None` if the ranking has too few
     /// workloads.
     pub fn mean(&self, lookup: &Lookup<'a>, arm: &Arm) -> Option<crate::ranking::Mean> {
         let over = self.over(lookup, arm);

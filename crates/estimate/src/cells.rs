@@ -55,7 +55,7 @@ fn described(record: &Record, trials: &Trials<'_>) -> Vec<Cell> {
             cells.push(cell);
         }
         if plain_cached {
-            // Nothing can be compared with a cache.
+            // Speeds cannot be compared with that of a cache.
             cells[first..].iter_mut().for_each(|c| c.cached = true);
         }
     }
@@ -107,9 +107,9 @@ fn middle(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     median(&values.flatten().filter(|v| v.is_finite()).collect::<Vec<_>>())
 }
 
-/// CPU time is summed over the trials before dividing, because the machine's clock ticks are coarse.
+/// CPU time is summed over the trials before it is divided, because the machine's clock ticks are coarse.
 ///
-/// Per GiB only if the workload transfers file data.
+/// The figure is per GiB only if the workload transfers file data.
 fn cpu_cost(trials: &[&Trial], workload: &Workload, cpus: u32) -> CpuCost {
     let sum = |value: fn(&Trial) -> f64| trials.iter().map(|t| value(t)).sum::<f64>();
     let process = sum(|t| t.measured.cpu_process_s);
@@ -158,7 +158,7 @@ fn judge_arm(record: &Record, trials: &Trials<'_>, arm: &Arm, cells: &mut [Cell]
             continue;
         }
         if openings.contains(cell.workload.as_str()) {
-            // Plain storage has nothing to unlock, so there is no plain speed to compare with.
+            // Plain storage has nothing to unlock, so there is no plain speed for comparison.
             continue;
         }
         let d = trials.log_ratios(&cell.workload, &arm.id, &baseline);

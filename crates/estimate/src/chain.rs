@@ -56,7 +56,7 @@ pub fn chains<'a>(lookup: &Lookup<'a>) -> Vec<Chain<'a>> {
         .collect()
 }
 
-/// The arm's pass-through. If the record does not specify a pass-through for the arm, that of the arm's system.
+/// The arm's pass-through or, if the record does not specify one, the pass-through of the arm's system.
 pub fn null_layer<'a>(lookup: &Lookup<'a>, arm: &Arm) -> Option<&'a Arm> {
     lookup.arms().iter().find(|null| null.role == ArmRole::NullLayer && is_null_layer_of(null, arm))
 }

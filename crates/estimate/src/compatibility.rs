@@ -3,7 +3,7 @@
 //! These figures are labelled with the estimator's name, shown next to this program's estimates, and never affect a
 //! verdict: all four estimators discard the pairing, and three discard the spread within the trials.
 
-/// Arithmetic mean of all values (HD Tune's five runs, Anvil's ten).
+/// Arithmetic mean of all values (HD Tune's five runs, Anvil's ten runs).
 pub fn mean(values: &[f64]) -> Option<f64> {
     cryptbench_stats::trimmed_mean(values, 0)
 }

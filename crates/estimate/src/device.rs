@@ -2,11 +2,11 @@
 //!
 //! - Reads and writes are compared with the device's counter for their direction, and mixed workloads with the sum of
 //!   both counters.
-//! - Creating small files transfers their bytes to the device (it ends with a flush), and reading transfers them back.
-//!   If less than half of these bytes were transferred, the data came from a cache.
+//! - Creating small files transfers their bytes to the device (creation ends with a flush), and reading transfers these
+//!   bytes back. If less than half of these bytes were transferred, the data came from a cache.
 //! - `stat`, `rename` and `delete` do not transfer file data. The cost of these actions is the work on directories,
 //!   which normally also happens in a warm cache, so the actions are never reported as cached.
-//! - Opening a volume consists of key derivation; the few sectors that it reads prove nothing.
+//! - Opening a volume consists of key derivation; the few sectors that are read prove nothing.
 
 use cryptbench_record::{Operation, Trial, Workload};
 

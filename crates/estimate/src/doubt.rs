@@ -1,8 +1,8 @@
 //! Differences with possible causes other than encryption: other programs, or a cache that cannot be detected.
 //!
-//! Pairing removes what both trials of a pair share. It does not remove a burst of other work that lasts as long as
-//! the run and has a greater effect on one trial of every pair. Such pairs agree with each other, so their interval
-//! is narrow but wrong. Therefore the undisturbed pairs decide what may be claimed.
+//! Pairing removes effects that both trials of a pair share. Pairing does not remove a burst of other work that lasts
+//! as long as the run and has a greater effect on one trial of every pair. Such pairs agree with each other, so their
+//! interval is narrow but wrong. Therefore the undisturbed pairs decide what may be claimed.
 
 use std::collections::HashSet;
 

@@ -117,7 +117,7 @@ impl<'r> Lookup<'r> {
         self.cell(workload, plain_arm(self.record)?)
     }
 
-    /// ln(speed of the arm / speed of its baseline) for each block, as used for its verdict.
+    /// ln(speed of the arm / speed of its baseline) for each block, as used for the cell's verdict.
     pub fn against_plain(&self, workload: &Workload, arm: &Arm) -> Vec<f64> {
         self.trials.log_ratios(&workload.id, &arm.id, &self.record.plan.baseline(arm))
     }

@@ -10,7 +10,7 @@ use crate::lookup::Lookup;
 pub struct Opening {
     /// Median of the trials.
     pub median: f64,
-    /// Lower end of the median's interval, based on the order of the trials: at 95 % if there are enough of them,
+    /// Lower end of the median's interval, based on the order of the trials: at 95 % if there are enough trials,
     /// otherwise the smallest value.
     pub low: f64,
     /// See `low`.

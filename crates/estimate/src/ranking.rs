@@ -16,7 +16,7 @@ pub struct Ranking<'a> {
     pub over: Vec<&'a Workload>,
     /// The fastest first.
     pub rows: Vec<Ranked<'a>>,
-    /// Arms for which fewer than half of the workloads are decided, or shared with the other arms.
+    /// Arms for which fewer than half of the workloads are decided, or were also measured for the other arms.
     pub left_out: Vec<&'a Arm>,
     /// Arms served from a cache where plain storage used the disk.
     pub cached: Vec<&'a Arm>,
@@ -50,7 +50,7 @@ pub struct Mean {
     pub high: f64,
 }
 
-/// The mean of a difference over workloads, log units.
+/// The mean of a difference over workloads, in log units.
 #[derive(Clone, Copy)]
 struct Logs {
     mean: f64,
@@ -58,7 +58,7 @@ struct Logs {
 }
 
 impl Ranking<'_> {
-    /// Whether the ranking adds anything to the table of workloads.
+    /// Whether the ranking adds information to the table of workloads.
     pub fn is_telling(&self) -> bool {
         self.rows.len() + self.left_out.len() + self.cached.len() + self.failed.len() > 2
     }

@@ -1,4 +1,4 @@
-//! The extra time per request as a function of the block size: a + b · size, arm by arm.
+//! The extra time per request as a function of the block size, a + b · size, for each arm.
 
 use cryptbench_record::{Arm, ArmRole, Workload};
 use cryptbench_stats::cost_model::fit;
@@ -49,7 +49,7 @@ pub struct End {
     pub extra_s: f64,
 }
 
-/// The arm to describe, if there are several: the arm that adds the most time to the smallest requests.
+/// The arm to describe, if there are several arms: the arm that adds the most time to the smallest requests.
 pub fn most_added<'b, 'a: 'b>(
     arms: impl IntoIterator<Item = &'b Added<'a>>,
 ) -> Option<&'b Added<'a>> {

@@ -32,8 +32,8 @@ pub struct Evidence<'a> {
 
 /// Judges one cell by the first of these rules that applies.
 ///
-/// 1. Slower (faster) than plain after Holm's correction, by more than the noise of the mean, and claimable: costs
-///    (gains).
+/// 1. Slower (faster) than plain after Holm's correction, by more than the noise of the mean, and the difference is
+///    claimable: costs (gains).
 /// 2. Equivalent within the minimum difference to detect.
 /// 3. Slower (faster) by its own interval, without Holm's correction: likely costs (likely gains). A verdict
 ///    therefore never contradicts its interval.
@@ -104,7 +104,7 @@ pub fn log_of_loss(loss: f64) -> f64 {
 }
 
 /// Total number of pairs with which the half-width would reach `precision`, given the spread so far. Always more than
-/// the present number.
+/// the present number of pairs.
 fn pairs_to_settle(estimate: &PairedEstimate, precision: f64, confidence: f64) -> u32 {
     let seen = u32::try_from(estimate.pairs).unwrap_or(u32::MAX);
     pairs_needed(estimate.sd, precision, confidence).max(seen.saturating_add(1))
