@@ -19,8 +19,8 @@ pub(crate) struct Arena {
     leaks: AtomicBool,
 }
 
-// SAFETY: plain memory. Threads that share an arena access it only through pointers, and agree on the part that each
-// of them may use.
+// SAFETY: an arena is plain memory. Threads that share an arena access it only through pointers, and agree on the part
+// that each of them may use.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -79,7 +79,7 @@ impl Drop for Arena {
         if *self.leaks.get_mut() {
             return;
         }
-        // SAFETY: mapped in `new` with this length; no borrow outlives `self`.
+        // SAFETY: `new` mapped the memory with this length; no borrow outlives `self`.
         let _ = unsafe { munmap(self.base.as_ptr().cast(), self.reserved) };
     }
 }

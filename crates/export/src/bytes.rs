@@ -38,7 +38,7 @@ impl Bytes {
         self.device.size()
     }
 
-    /// Whether a request covers whole sectors, so that nothing need be read first.
+    /// Whether a request covers whole sectors, so that no sector need be read first.
     pub(crate) fn is_whole(&self, offset: u64, len: usize) -> bool {
         let mask = self.device.sector() as u64 - 1;
         (offset | len as u64) & mask == 0

@@ -16,9 +16,8 @@ impl ExportError {
 /// `EIO`.
 pub(crate) fn errno(error: &io::Error) -> Errno {
     if let Some(raw) = error.raw_os_error() {
-        // The kernel reserves numbers above 511 for itself (include/linux/errno.h). ENOSYS is excluded: after
-        // receiving it once, the kernel never sends that operation again and treats it as successful, including
-        // fsync.
+        // The kernel reserves numbers above 511 for itself (include/linux/errno.h). ENOSYS is excluded: after receiving
+        // ENOSYS once, the kernel never sends that operation again and treats it as successful, including fsync.
         let told = (1..512).contains(&raw) && raw != Errno::NOSYS.raw_os_error();
         return if told { Errno::from_raw_os_error(raw) } else { Errno::IO };
     }

@@ -1,4 +1,4 @@
-//! The errors of serving a device, and their presentation to clients.
+//! The errors in serving a device, and their presentation to clients.
 
 use std::io;
 use std::path::PathBuf;

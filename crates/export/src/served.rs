@@ -28,7 +28,7 @@ impl Served {
         Ok(len)
     }
 
-    /// Number of bytes of a write that will be stored: those within the device.
+    /// Number of bytes of a write that will be stored: the bytes within the device.
     pub(crate) fn admit_write(&self, offset: u64, len: usize) -> Result<usize, Errno> {
         if self.read_only {
             return Err(Errno::ROFS);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// A flag that is raised once. Threads can wait for it together with other files.
+/// A flag that is raised once. Threads can wait for the flag together with other files.
 pub(crate) struct Stop {
     event: OwnedFd,
     raised: AtomicBool,
@@ -20,7 +20,7 @@ impl Stop {
 
     pub(crate) fn raise(&self) {
         self.raised.store(true, Ordering::Release);
-        // The event is never read, so it stays readable for every thread.
+        // The event is never read, so it remains readable for every thread.
         let _ = rustix::io::write(&self.event, &1u64.to_ne_bytes());
     }
 

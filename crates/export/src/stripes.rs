@@ -1,5 +1,5 @@
-//! Locks on byte ranges of a device. They ensure that a read-modify-write of a sector does not lose data that another
-//! request writes at the same time.
+//! Locks on byte ranges of a device. The locks ensure that a read-modify-write of a sector does not lose data that
+//! another request writes at the same time.
 
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ const STRIPE: u32 = 20;
 /// How a range is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// Shared by any number of writes of whole sectors: each replaces all sectors in its range.
+    /// Shared by any number of writes of whole sectors: each write replaces all sectors in its range.
     Shared,
     /// Held by a single request that reads a sector and writes it back.
     Exclusive,
@@ -130,8 +130,8 @@ impl Stripes {
     }
 }
 
-/// A held range. It is released even if its holder panics; otherwise the requests that wait for it, and with them the
-/// server, would wait for ever.
+/// A held range. The range is released even if its holder panics; otherwise the requests that wait for it, and with
+/// them the server, would wait for ever.
 pub(crate) struct Held<'a> {
     stripes: &'a Stripes,
     range: Range<u64>,

@@ -50,7 +50,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Stops all threads, and waits for them.
+    /// Stops all threads, and waits until they have exited.
     pub(crate) fn stop(&self) {
         self.shared.stop.raise();
         self.wait();

@@ -65,7 +65,7 @@ pub(super) struct Header {
     /// Length of the request including its header.
     pub len: usize,
     pub opcode: u32,
-    /// Identifies the request; repeated in the reply.
+    /// Identifies the request; the reply repeats it.
     pub unique: u64,
     pub node: u64,
 }
@@ -124,13 +124,12 @@ pub(super) enum Request<'a> {
     /// `FORGET`, `BATCH_FORGET` and `INTERRUPT`, which get no reply.
     Silent,
     Destroy,
-    /// `CREATE`, `MKDIR`, `UNLINK` and other changes of the directory.
+    /// `CREATE`, `MKDIR`, `UNLINK` and other changes to the directory.
     Change,
     Unknown,
 }
 
-/// Length of the operation's own structure; io_uring passes it separately from the data that
-/// follows.
+/// Length of the operation's own structure; io_uring passes the structure separately from the data that follows.
 pub(super) fn arguments_len(opcode: u32) -> usize {
     match opcode {
         15 | 16 | 28 => WRITE_IN, // struct fuse_read_in is as long

@@ -98,7 +98,7 @@ pub(super) fn greet(
 /// Executes requests until the mount is gone or `stop` is raised.
 pub(super) fn serve(fuse: BorrowedFd<'_>, session: &Session, stop: &Stop) -> io::Result<End> {
     let waiting = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    // With EXCLUSIVE a request wakes only one thread.
+    // With EXCLUSIVE, a request wakes only one thread.
     let one = epoll::EventFlags::IN | epoll::EventFlags::EXCLUSIVE;
     epoll::add(&waiting, fuse, epoll::EventData::new_u64(0), one)?;
     epoll::add(&waiting, stop.as_fd(), epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;

@@ -14,7 +14,7 @@ use super::server::{self, Server};
 use super::switch::UringSwitch;
 use crate::{ExportError, Prepared};
 
-/// A mount that another process serves. Dropping it leaves the mount in place.
+/// A mount that another process serves. Dropping this value leaves the mount in place.
 pub struct Mounted {
     mount: Mount,
     file: PathBuf,

@@ -1,10 +1,10 @@
 //! The worker pool for long requests: threads that execute one request each, from the first byte to the reply.
 //!
-//! A ring would copy, encrypt and decrypt the parts of a long transfer one after another. Instead it lends the entry
-//! of a long request to a thread of the pool. The reply is sent through that thread's own ring, so the entry's next
-//! request arrives there as well. The kernel assigns a request to the entry that became free last, so the next long
-//! transfer is executed on the same threads without involving the original ring. If a short request arrives there,
-//! the entry is returned to the ring that lent it.
+//! A ring would copy, encrypt and decrypt the parts of a long transfer one after another. Instead it lends the entry of
+//! a long request to a thread of the pool. The reply is sent through that thread's own ring, so the entry's next
+//! request also arrives on that ring. The kernel assigns a request to the entry that became free last, so the next long
+//! transfer is executed on the same threads without involving the original ring. If a short request arrives on such a
+//! thread, the entry is returned to the ring that lent it.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -50,7 +50,7 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes an entry to a free thread, or returns it if there is none.
+    /// Passes an entry to a free thread, or returns the entry if no thread is free.
     pub(super) fn lend(&self, lent: Lent) -> Result<(), Lent> {
         let mut state = self.state();
         if state.over || state.lent.len() >= state.free {
@@ -112,7 +112,7 @@ pub(super) fn serve(
 }
 
 /// Executes an entry's requests for as long as these are long requests. Returns whether the entry has another request
-/// or was released by the kernel; `None` after a stop.
+/// or has been released by the kernel; `None` after a stop.
 fn keep(
     lent: &mut Lent,
     ring: &mut Ring,

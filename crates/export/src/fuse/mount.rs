@@ -24,7 +24,7 @@ pub const FILE_SYSTEM: &str = "fuse.cryptbench";
 /// A mount created by this process.
 pub(super) struct Mount {
     path: PathBuf,
-    /// Whether the process mounted as root, without `fusermount3`.
+    /// Whether this process created the mount as root, without `fusermount3`.
     direct: bool,
     /// Distinguishes this mount from other mounts at the same path; `None` if the kernel does not support this
     /// (before Linux 6.8).
@@ -56,8 +56,8 @@ impl Mount {
         &self.path
     }
 
-    /// Removes the mount. With `detach`, it is removed even if it is in use, and pending requests fail. Another mount
-    /// that has since been created at the same path is not touched.
+    /// Removes the mount. With `detach`, the mount is removed even if it is in use, and pending requests fail. Another
+    /// mount that has since been created at the same path is not touched.
     pub(super) fn remove(&self, detach: bool) -> Result<(), ExportError> {
         if self.id.is_some() && mount_id(&self.path) != self.id {
             // This process's mount is gone, or another mount covers it.
@@ -68,8 +68,8 @@ impl Mount {
             };
         }
         if self.direct {
-            // FORCE aborts the connection (fuse_umount_begin in fs/fuse/inode.c), even if a child that is about to
-            // exec holds a copy of it.
+            // FORCE aborts the connection (fuse_umount_begin in fs/fuse/inode.c), even if a child that is about to exec
+            // holds a copy of the connection.
             let forced = UnmountFlags::DETACH | UnmountFlags::FORCE;
             let flags = if detach { forced } else { UnmountFlags::empty() };
             return match rustix::mount::unmount(&self.path, flags | UnmountFlags::NOFOLLOW) {

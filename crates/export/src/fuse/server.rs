@@ -19,7 +19,7 @@ use crate::rings::Rings;
 use crate::threads::{Threads, all_serve};
 use crate::{ExportError, Stats};
 
-/// A served mount. Dropping it removes the mount, even if it is in use.
+/// A served mount. Dropping this value removes the mount, even if the mount is in use.
 pub struct Server {
     shared: Arc<Shared>,
     threads: Threads,
@@ -35,7 +35,7 @@ struct Shared {
     gone: AtomicBool,
 }
 
-/// Serves `device` as the only file of a mount at the directory `path`, until it is unmounted.
+/// Serves `device` as the only file of a mount at the directory `path`, until the mount is removed.
 ///
 /// The file exists when this function returns. Whenever the server ends, even by a panic, the mount is removed. After
 /// a kill, use [`remove_stale_mount`](super::remove_stale_mount).
@@ -93,8 +93,8 @@ fn no_uring() -> ExportError {
     ExportError::Option(reason.to_owned())
 }
 
-/// Serves a new mount through a connection to the kernel and its clones, or through the rings of `direct`, if there
-/// are any.
+/// Serves a new mount through a connection to the kernel and its clones, or through the rings in `direct`, if there are
+/// any.
 pub(super) fn begin(
     device: Arc<dyn BlockDevice>,
     mount: Option<Mount>,
@@ -126,8 +126,8 @@ pub(super) fn begin(
         (server.transport, threads) = ("io_uring", 1);
     }
     for number in 0..threads {
-        // The first thread has the original connection; the others have clones of it, or share the original connection
-        // if cloning is not supported.
+        // The first thread has the original connection; the other threads have clones of it, or share the original
+        // connection if cloning is not supported.
         let own = if number == 0 { Some(Arc::clone(&fuse)) } else { connections.next() };
         let own = own.or_else(|| channel::clone(fuse.as_fd()).ok().map(Arc::new));
         server.start_channel(own.unwrap_or_else(|| Arc::clone(&fuse)), number)?;
@@ -212,7 +212,7 @@ impl Server {
             let shared = Arc::clone(&self.shared);
             self.threads.start(format!("fuse-long-{number}"), move |stop| {
                 let ended = long::serve(ring, &shared.session.served, stop, &pool, &report);
-                // After an error the server stops. The thread that started it waits until all rings have been
+                // After an error the server stops. The thread that started the server waits until all rings have
                 // reported.
                 let _ = ended.or_else(|e| report.send(Err(e)));
             })?;

@@ -141,9 +141,9 @@ impl Session {
         Ok(reply.len())
     }
 
-    /// Whether fallocate(2) with this mode may discard. A hole must read as zeros, and a loop device relies on that for
-    /// other requests as well as for discards. Therefore discards are permitted only for devices that promise zeros;
-    /// for other devices, the kernel falls back to writing zeros.
+    /// Whether fallocate(2) with this mode may discard. A hole must read as zeros, and a loop device relies on zeros
+    /// for other requests as well as for discards. Therefore discards are permitted only for devices that promise
+    /// zeros; for other devices, the kernel falls back to writing zeros.
     pub(super) fn zeroing(&self, mode: u32) -> Result<bool, Errno> {
         let may_discard = self.discard && self.served.bytes.device().discard_zeroes();
         match mode {

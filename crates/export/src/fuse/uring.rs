@@ -35,7 +35,7 @@ impl Drop for EndsPool<'_> {
     }
 }
 
-/// Serves `queues` with `ring` until the mount is gone or `stop` is raised. Reports once whether it has started.
+/// Serves `queues` with `ring` until the mount is gone or `stop` is raised. Reports once whether serving has started.
 pub(super) fn serve(
     session: &Session,
     io_target: &IoTarget,

@@ -11,7 +11,7 @@ const LONGEST_OPTION: u32 = 16 << 10;
 /// Number of refused options after which the server disconnects the client.
 const PATIENCE: usize = 64;
 
-/// Negotiates with a client. Returns `true` if it may now send requests, `false` if it has disconnected.
+/// Negotiates with a client. Returns `true` if the client may now send requests, `false` if it has disconnected.
 pub(super) fn negotiate(stream: &mut (impl Read + Write), export: &Export) -> io::Result<bool> {
     let mut hello = Vec::with_capacity(18);
     hello.extend(protocol::HELLO.to_be_bytes());

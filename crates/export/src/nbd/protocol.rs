@@ -13,7 +13,7 @@ pub(super) const REPLY: u32 = 0x6744_6698;
 
 /// Handshake flags: `FIXED_NEWSTYLE | NO_ZEROES`.
 pub(super) const HANDSHAKE: u16 = 0b11;
-/// The client's flag: no padding after `EXPORT_NAME`.
+/// The client's flag for no padding after `EXPORT_NAME`.
 pub(super) const NO_ZEROES: u32 = 0b10;
 
 /// Options.
@@ -67,7 +67,7 @@ pub(super) const FUA: u16 = 1 << 0;
 /// Command flag of `WRITE_ZEROES`: allocate the range.
 pub(super) const NO_HOLE: u16 = 1 << 1;
 
-/// The longest request: the size that clients assume if none was negotiated.
+/// The longest request: the size that clients assume if no size was negotiated.
 pub(super) const MAX_REQUEST: u32 = 32 << 20;
 
 /// A request without its data.

@@ -37,7 +37,7 @@ pub struct NbdOptions {
     pub threads: usize,
     /// Maximum number of simultaneous connections; the server disconnects further clients.
     pub connections: usize,
-    /// How long a client may pause during the negotiation, and how long it may leave its replies unread when the server
+    /// How long a client may pause during the negotiation, and how long it may leave replies unread when the server
     /// stops. At other times, there is no time limit, because a client may be stopped, for example in a debugger.
     pub patience: Duration,
 }
@@ -83,7 +83,7 @@ impl Export {
     }
 }
 
-/// A served socket. Dropping it closes every connection and removes the socket.
+/// A served socket. Dropping this value closes every connection and removes the socket.
 pub struct NbdServer {
     shared: Arc<Shared>,
     listener: Option<JoinHandle<()>>,
@@ -91,7 +91,7 @@ pub struct NbdServer {
     socket: Option<NbdSocket>,
 }
 
-/// A listening socket, on which this process or another one can serve. Dropping it removes the socket.
+/// A listening socket, on which this process or another process can serve. Dropping this value removes the socket.
 pub struct NbdSocket {
     path: PathBuf,
     listener: File,
@@ -313,7 +313,7 @@ impl Drop for Closes<'_> {
     }
 }
 
-/// A socket that only this user can open, from the moment it is created.
+/// A socket that, from its creation on, only this user can open.
 fn listen(path: &Path) -> io::Result<UnixListener> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

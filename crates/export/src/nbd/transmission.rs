@@ -36,7 +36,7 @@ pub(super) fn serve(stream: &UnixStream, export: &Export, stop: &Stop, threads: 
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, || connection.work());
         let others: Vec<_> = (1..threads).flat_map(start).collect();
         connection.work();
-        // The end of a scope waits for a thread's work, but not until the thread has exited.
+        // At its end, a scope waits until a thread's work is done, but not until the thread has exited.
         others.into_iter().for_each(|thread| drop(thread.join()));
     });
 }
@@ -212,7 +212,7 @@ impl Connection<'_> {
 }
 
 impl Request {
-    /// Number of data bytes that the request contains or requests.
+    /// Number of data bytes that the request contains or asks for.
     fn data(&self) -> usize {
         match self.command {
             command::READ | command::WRITE => self.len as usize,

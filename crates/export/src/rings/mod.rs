@@ -20,9 +20,9 @@ pub(crate) use worker::{Arrived, Transport, serve};
 /// The maximum request size, which is negotiated with the kernel.
 ///
 /// FUSE would allow 1 MiB, but the kernel splits a transfer that exceeds the agreed size into requests that it sends
-/// together. Several cores can therefore encrypt a 1 MiB transfer while parts of it are already being written, at the
-/// cost of three more requests. `cargo xtask bench volume` was run with 128 KiB to 1 MiB: 256 KiB was the best size
-/// for writes, and not worse for reads.
+/// together. Several cores can therefore encrypt a 1 MiB transfer while parts of that transfer are already being
+/// written, at the cost of three more requests. `cargo xtask bench volume` was run with 128 KiB to 1 MiB: 256 KiB was
+/// the best size for writes, and not worse for reads.
 pub(crate) const MAX_REQUEST: usize = 256 << 10;
 
 /// For data of at least this size, it is worthwhile to pass the data to another thread, because copying and encrypting

@@ -1,4 +1,4 @@
-//! Rings that are created at the start, because a confined process cannot create any.
+//! Rings that are created at the start, because a confined process cannot create rings.
 #![expect(clippy::disallowed_methods, reason = "files of the kernel")]
 
 use std::io;
@@ -23,7 +23,7 @@ impl Prepared {
         Self(None)
     }
 
-    /// Creates rings for a server with this many threads, if rings are available.
+    /// Creates rings for a server with this number of threads, if rings are available.
     pub fn rings(threads: usize) -> Self {
         Self(Rings::new(threads))
     }
@@ -39,8 +39,8 @@ pub(crate) struct Rings {
     /// The rings, one per online CPU. Together, the rings cover every possible CPU, because FUSE puts a request into
     /// the queue of the CPU that issues it.
     pub(crate) queues: Vec<(Queues, Ring)>,
-    /// The rings of FUSE's worker pool, twice as many as the configured threads: some of them wait for the next
-    /// request on one CPU while requests arrive on another.
+    /// The rings of FUSE's worker pool, twice as many as the configured threads: some rings wait for the next request
+    /// on one CPU while requests arrive on another CPU.
     pub(crate) pool: Vec<Ring>,
     /// Page size in bytes, which a confined process cannot query.
     pub(crate) page: usize,
@@ -70,7 +70,7 @@ impl Rings {
     }
 }
 
-/// The CPUs that are `online`, or `possible`; `None` if they are unknown.
+/// The CPUs that are `online` or `possible`; `None` if these are unknown.
 pub(crate) fn cpus(which: &str) -> Option<Vec<usize>> {
     let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{which}"));
     list.ok().map(|list| cpu_list(list.trim())).filter(|cpus| !cpus.is_empty())
@@ -78,10 +78,10 @@ pub(crate) fn cpus(which: &str) -> Option<Vec<usize>> {
 
 /// Maximum number of slots in a FUSE queue.
 ///
-/// Requests beyond this number wait in the kernel, which delivers the next one with each reply, without a wake-up. Up
-/// to 20 slots, small requests become faster, because more of these requests reach the disk concurrently. With 22 or
-/// more, large reads were up to 20 % slower in measurements: all of them reach the disk and return together, so that
-/// the disk and the CPUs work alternately.
+/// Requests beyond this number wait in the kernel, which delivers the next request with each reply, without a wake-up.
+/// Up to 20 slots, small requests become faster, because more of these requests reach the disk concurrently. With 22 or
+/// more slots, large reads were up to 20 % slower in measurements: all reads reach the disk and return together, so
+/// that the disk and the CPUs work alternately.
 const MOST: usize = 20;
 
 /// With more than two CPUs each queue is shared by two rings, so that not all of a CPU's requests wait for the same

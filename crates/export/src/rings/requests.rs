@@ -142,7 +142,7 @@ impl<'a, B: Buffer> Requests<'a, B> {
             Err(e) => return Ok(Some(Err(e))),
         };
         let range = offset..offset + len as u64;
-        // The parts of a long transfer arrive together, and one core would encrypt them one after another.
+        // The parts of a long transfer arrive together, and a single core would encrypt the parts one after another.
         if len >= LONG
             || !self.served.bytes.is_whole(offset, len)
             || !self.served.bytes.stripes().try_acquire(&range, Hold::Shared)

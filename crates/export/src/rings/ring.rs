@@ -69,7 +69,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A ring for up to `entries` simultaneous requests. It starts with [`enable`](Self::enable), and from then on
+    /// A ring for up to `entries` simultaneous requests. The ring starts with [`enable`](Self::enable), and then
     /// accepts only a server's operations, because system call filters do not apply to ring operations.
     pub(crate) fn new(entries: usize) -> io::Result<Self> {
         const FIXED_FILE: u8 = 1;
@@ -100,8 +100,8 @@ impl Ring {
         self.ring.submitter().register_files(&[io_target.file.as_raw_fd(), kernel.as_raw_fd()])
     }
 
-    /// Pins the memory that all reads and writes use, if this user may pin that much. The kernel then does not need
-    /// to look up the pages for each request.
+    /// Pins the memory that all reads and writes use, if this user may pin that much memory. The kernel then does not
+    /// need to look up the pages for each request.
     ///
     /// # Safety
     /// The memory must stay valid while the ring exists.
@@ -115,14 +115,14 @@ impl Ring {
         .is_ok();
     }
 
-    /// From now on only the calling thread may use the ring.
+    /// From now on, only the calling thread may use the ring.
     pub(crate) fn enable(&mut self) -> io::Result<()> {
         // This registration saves a look-up in the kernel per call; not every kernel supports it.
         let _ = self.ring.submitter().register_ring_fd();
         self.ring.submitter().register_enable_rings()
     }
 
-    /// Requests a slot's next request from the kernel, and passes the reply to the previous request if there was one.
+    /// Requests a slot's next request from the kernel, and passes the reply to the previous request, if there was one.
     ///
     /// # Safety
     /// The memory that the command refers to must stay valid while the ring exists, and nobody may access it until
@@ -207,7 +207,7 @@ impl Ring {
     fn enter(&self, want: usize) -> io::Result<()> {
         let Err(error) = self.ring.submit_and_wait(want) else { return Ok(()) };
         match Errno::from_io_error(&error) {
-            // Interrupted, or the completion queue is full: the next iteration handles both.
+            // The call was interrupted, or the completion queue is full: the next iteration handles both.
             Some(Errno::INTR | Errno::BUSY) => Ok(()),
             // The kernel is temporarily short of memory for requests (io_uring_enter(2)).
             Some(Errno::AGAIN | Errno::NOMEM) => {
@@ -248,8 +248,8 @@ impl Command {
             .cmd(self.body)
             .addr(Some(self.address))
             .build();
-        // SAFETY: an `Entry128` is the kernel's 128-byte structure, in which bytes 24 to 28 are
-        // `len`. The crate offers no other way to set it for this operation.
+        // SAFETY: an `Entry128` is the kernel's 128-byte structure, in which bytes 24 to 28 are `len`. The crate offers
+        // no other way to set `len` for this operation.
         unsafe { (&raw mut request).cast::<u8>().add(LEN_AT).cast::<u32>().write(self.len) };
         request
     }

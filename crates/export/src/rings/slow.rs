@@ -85,16 +85,16 @@ pub(crate) fn run<B>(served: &Served, stop: &Stop, jobs: &Mutex<Receiver<Job>>, 
     // A thread holds the lock while it waits for a job, but not while it executes a job.
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(job) = next() {
-        // SAFETY: `data` has `len` bytes, which belong to this job until it is reported as finished. Their owner
-        // keeps them mapped even if it exits earlier.
+        // SAFETY: `data` has `len` bytes, which belong to this job until it is reported as finished. The owner of these
+        // bytes keeps them mapped even if it exits earlier.
         let data = unsafe { std::slice::from_raw_parts_mut(job.data, job.len) };
         let work = || match job.work {
             Work::Read { offset } => served.read(offset, data),
             Work::Write { offset, sync } => served.write(offset, data, sync),
             Work::Zero { offset, len, may_discard } => served.zero(offset, len, may_discard, stop),
         };
-        // The shared state is the device, which handles its own panics, atomics, and stripes, which are released. The
-        // data of a failed job is not used.
+        // The shared state consists of the device, which handles panics itself, of atomics, and of stripes, which are
+        // released. The data of a failed job is not used.
         let result = catch_unwind(AssertUnwindSafe(work));
         done.put(job.slot, Outcome::Finished(result.unwrap_or(Err(Errno::IO))));
     }

@@ -18,7 +18,7 @@ use crate::stop::Stop;
 const STOPPED: usize = 0;
 const TOLD: usize = 1;
 
-/// How requests arrive from the kernel, and replies are sent back.
+/// How requests arrive from the kernel, and how replies are sent back.
 pub(crate) trait Transport {
     type Buffer: Buffer + Send;
 
@@ -49,8 +49,8 @@ pub(crate) enum Arrived {
     Lent,
 }
 
-/// Executes the requests of `ring` until no more can arrive or `stop` is raised. Reports once whether it has started.
-/// `lanes` threads execute requests that would block the ring.
+/// Executes the requests of `ring` until no more requests can arrive or `stop` is raised. Reports once whether this has
+/// started. `lanes` threads execute requests that would block the ring.
 pub(crate) fn serve<T: Transport>(
     (served, io_target): (&Served, &IoTarget),
     stop: &Stop,
@@ -81,7 +81,7 @@ pub(crate) fn serve<T: Transport>(
 
 struct Worker<'a, T: Transport> {
     requests: Requests<'a, T::Buffer>,
-    /// Dropped after the ring, which may still access the memory.
+    /// The transport, which is dropped after the ring because the ring may still access its memory.
     transport: T,
     done: Arc<Done<T::Buffer>>,
     /// Number of slots that the kernel has released.

@@ -59,7 +59,7 @@ pub(super) fn control(number: u32, (address, len): (u64, u16), word: u64) -> [u8
     body
 }
 
-/// `struct ublksrv_ctrl_dev_info` of a new disk. `mark` is used only by the program.
+/// `struct ublksrv_ctrl_dev_info` of a new disk. Only this program uses `mark`.
 pub(super) fn info(number: u32, queues: u16, depth: u16, mark: u64) -> [u8; INFO_LEN] {
     let mut info = [0; INFO_LEN];
     info[..2].copy_from_slice(&queues.to_ne_bytes());

@@ -41,7 +41,7 @@ impl Control {
         format!("/dev/ublkb{number}").into()
     }
 
-    /// Creates the disk with this number. It appears once it is [started](Self::start); before that, it must be
+    /// Creates the disk with this number. The disk appears once it is [started](Self::start); before that, it must be
     /// [served](super::serve) through the returned connection.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Control {
         }
     }
 
-    /// Removes a disk, even if it is in use: unwritten data is lost. Its server stops.
+    /// Removes a disk, even if it is in use: unwritten data is lost. The disk's server stops.
     ///
     /// # Errors
     /// The operating system's error.

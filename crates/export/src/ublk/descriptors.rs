@@ -36,15 +36,15 @@ impl Descriptors {
     /// The request that has arrived in a slot.
     pub(super) fn request(&self, slot: usize) -> Request {
         assert!(slot < self.depth, "a slot of the queue");
-        // SAFETY: the slot's descriptor is in the mapping, which is page-aligned. The kernel wrote it before the
-        // slot's completion, and will write it again only after the reply; any bytes are valid.
+        // SAFETY: the slot's descriptor is in the mapping, which is page-aligned. The kernel wrote the descriptor
+        // before the slot's completion, and will write it again only after the reply; any bytes are valid.
         Request::parse(unsafe { self.start.as_ptr().add(slot).read_volatile() })
     }
 }
 
 impl Drop for Descriptors {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new` with this length; nothing borrows from it.
+        // SAFETY: `new` mapped the memory with this length; nothing borrows from it.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
 }

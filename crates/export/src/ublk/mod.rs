@@ -1,7 +1,7 @@
 //! A block device as a kernel block device, `/dev/ublkbN`, without a file system or a loop device in between.
 //!
 //! The process that runs as root creates the disk with [`Control`]; another process, which needs no privileges,
-//! [serves](serve) it through its connection.
+//! [serves](serve) the disk through the disk's connection.
 //!
 //! Source of the protocol: `Documentation/block/ublk.rst`, `include/uapi/linux/ublk_cmd.h` and
 //! `drivers/block/ublk_drv.c` of Linux 6.5 and later.

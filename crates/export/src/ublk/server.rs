@@ -25,7 +25,7 @@ use crate::{ExportError, Stats};
 /// Number of threads per ring for requests that would block the ring, including long requests.
 const LANES: usize = 16;
 
-/// A served disk. Dropping it stops the server; the kernel then removes the disk.
+/// A served disk. Dropping this value stops the server; the kernel then removes the disk.
 pub struct Server {
     served: Arc<Served>,
     threads: Threads,
@@ -75,7 +75,7 @@ impl Server {
         self.threads.have_ended()
     }
 
-    /// Stops the server. Requests in progress are completed; later ones fail.
+    /// Stops the server. Requests in progress are completed; later requests fail.
     pub fn stop(&self) {
         self.threads.stop();
     }

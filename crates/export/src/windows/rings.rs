@@ -1,6 +1,6 @@
 //! Windows has no io_uring.
 
-/// The resources of a server that a confined process cannot create: on Windows there are none.
+/// The resources of a server that a confined process cannot create: on Windows, there are no such resources.
 pub struct Prepared;
 
 impl Prepared {
