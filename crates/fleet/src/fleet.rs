@@ -126,7 +126,7 @@ impl Fleet {
             }
             *points = kept;
         }
-        // A record that never had any cells is empty, not superseded.
+        // A record that has never had cells is empty, not superseded.
         let mut newest: HashMap<(&str, &str), &str> = HashMap::new();
         for Member { node, started, .. } in members {
             let known = newest.entry((&node.name, &node.machine)).or_default();

@@ -3,7 +3,7 @@
 //!
 //! Each machine runs `cryptbench run --fleet DIR`, started by any means, and writes one file to that directory
 //! ([`Shared`]). This crate never connects to a machine. [`stream`] reads the files in order with bounded memory,
-//! [`Fleet`] keeps the data that pooling needs from each of them, and [`Report`] is the result. [`Plan`] writes the
+//! [`Fleet`] keeps the data that pooling needs from each file, and [`Report`] is the result. [`Plan`] writes the
 //! scripts for Slurm, Kubernetes, Ansible or a shell.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]

@@ -1,5 +1,5 @@
 //! The content of one file in a fleet's directory: a machine, and either the costs of its cells or the reason why there
-//! are none.
+//! are no costs.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FAILURE, Failure};
 
-/// The largest file that is read. Several files are in memory at a time, so this is less than the limit for a single
+/// The largest file that is read. Several files are in memory at a time, so this limit is lower than that for a single
 /// record. The largest run of a built-in profile, with six arms, takes 57 MB.
 const LARGEST: u64 = 64 << 20;
 
@@ -63,7 +63,7 @@ pub fn read(path: &Path) -> Found {
 pub struct Observed {
     /// The file.
     pub path: PathBuf,
-    /// The machine. For a record that does not belong to a fleet, the name is the name of the run.
+    /// The machine. For a record that does not belong to a fleet, the name is that of the run.
     pub node: Node,
     /// Start of the run, RFC 3339.
     pub started: String,
@@ -115,11 +115,11 @@ pub struct Facts {
     pub scheduler: String,
     /// `write back` or `write through`.
     pub write_cache: String,
-    /// The engine that issued the requests, and whether they bypassed the page cache.
+    /// The engine that issued the requests, and whether the requests bypassed the page cache.
     pub engine: String,
     /// Fraction of the machine's CPU time that was busy before the run, 0 to 1.
     pub busy_before: f64,
-    /// Mean CPU frequency in MHz over the trials in which it was recorded.
+    /// Mean CPU frequency in MHz over the trials in which the frequency was recorded.
     pub frequency_mhz: Option<f64>,
     /// Steal time of all CPUs as a share of the measured time.
     pub stolen_fraction: Option<f64>,

@@ -30,7 +30,7 @@ pub struct Outlier {
     pub p_holm: f64,
     /// Number of cells in which the machine is an outlier.
     pub cells: usize,
-    /// The differences, the most informative first; empty if the record does not show any.
+    /// The differences, with the most informative first; empty if the record does not show any.
     pub reasons: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ type Pools = [Vec<(usize, Option<Pooled>)>];
 /// The outliers over all groups, with the largest difference first.
 ///
 /// A machine in a small group is compared with the large group that differs only in the kernel or the cipher driver.
-/// This detects a node that has lost its fast driver.
+/// The comparison detects a node that has lost its fast driver.
 pub(crate) fn outliers(fleet: &Fleet, pools: &Pools) -> Vec<Outlier> {
     let mut tests = Vec::new();
     for ((kind, workload), points) in &fleet.points {

@@ -1,4 +1,4 @@
-//! Reasons why a machine may differ from the others of its kind: the differences between their records.
+//! Reasons why a machine may differ from the other machines of its kind: the differences between their records.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,8 @@ impl Usual {
     }
 }
 
-/// The differences between a machine and the others, including the cipher driver, with the most informative first.
+/// The differences between a machine and the other machines, including the cipher driver, with the most informative
+/// first.
 pub(crate) fn reasons(facts: &Facts, (own, others): (&str, &str), usual: &Usual) -> Vec<String> {
     let mut found = Vec::new();
     let lacks = |name: &str| !facts.cpu_features.iter().any(|f| f == name);

@@ -40,7 +40,7 @@ pub struct Report {
     pub failed: Vec<Failed>,
     /// Machines in the given list that did not write a file.
     pub missing: Vec<String>,
-    /// The groups of machines of one kind with one encryption configuration, the largest first.
+    /// The groups of machines of one kind with one encryption configuration, with the largest first.
     pub groups: Vec<Group>,
     /// Machines that differ from the others in their group, with the largest difference first.
     pub outliers: Vec<Outlier>,
@@ -59,7 +59,7 @@ pub struct Kind {
     pub arm: String,
     /// The arm's name for users.
     pub arm_label: String,
-    /// The cipher implementation in use, such as `xts-aes-vaes-avx2`; empty if it is unknown.
+    /// The cipher implementation in use, such as `xts-aes-vaes-avx2`; empty if unknown.
     pub driver: String,
     /// Number of machines that measured in parallel, if a plan compares such numbers.
     pub at_once: Option<u32>,

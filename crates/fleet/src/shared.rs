@@ -1,4 +1,4 @@
-//! The directory that a fleet's machines share: each writes its own file, completely or not at all.
+//! The directory that a fleet's machines share: each machine writes its own file, completely or not at all.
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,7 +33,7 @@ impl Shared {
         self.path.join(file_stem(node) + ".json")
     }
 
-    /// Whether `node` has measured: it has an intact record of a completed run that compares something.
+    /// Whether `node` has measured: it has an intact record of a completed run that contains a comparison.
     pub fn is_done(&self, node: &Node) -> bool {
         let compares = |record: &Record| {
             let plain = record.plan.arms.first().map(|arm| &arm.id);

@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::{FleetError, Found, read};
 
-/// The files of a fleet's directory by name: every `*.json` file in it and in its subdirectories.
+/// The files of a fleet's directory by name: every `*.json` file in the directory and in its subdirectories.
 #[derive(Debug)]
 pub struct Files {
     directory: PathBuf,
@@ -16,9 +16,9 @@ pub struct Files {
 }
 
 impl Files {
-    /// Lists `directory`. A subdirectory with a `record.json` belongs to a run, and nothing else in it is read. Any
-    /// other subdirectory belongs to the machine with its name: a plan's `fetch_to` copies the machine's records into
-    /// it.
+    /// Lists `directory`. A subdirectory with a `record.json` belongs to a run, and nothing else in that subdirectory
+    /// is read. Any other subdirectory belongs to the machine with its name: a plan's `fetch_to` copies the machine's
+    /// records into it.
     ///
     /// # Errors
     /// [`FleetError::Io`] if a directory cannot be listed.

@@ -15,7 +15,7 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 /// The manifest in JSON, for `kubectl apply -f`.
 ///
 /// All pods are scheduled together, one per node. If they were started one after another, a pod that exits would free
-/// its node, and the next pod could be scheduled there again. If fewer may measure in parallel, each pod waits
+/// its node, and the next pod could be scheduled there again. If not all pods may measure in parallel, each pod waits
 /// according to its index. If a plan compares several concurrency levels, there is a separate job for each level; all
 /// jobs but the first are suspended, because Kubernetes cannot run jobs in a given order.
 pub(super) fn manifest(plan: &Plan, nodes: &[String], budget: Duration) -> String {
@@ -86,7 +86,7 @@ fn job(
     })
 }
 
-/// The command of a pod. If not all pods measure in parallel, it first waits, according to the pod's index.
+/// The command of a pod. If not all pods measure in parallel, the pod first waits, according to its index.
 fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64) -> Vec<String> {
     let mut command: Vec<String> = Vec::new();
     if turns > 1 {
@@ -98,7 +98,7 @@ fn command(plan: &Plan, at_once: usize, words: &[String], turns: u64, turn: u64)
     command
 }
 
-/// A word in which the cluster does not expand anything. It replaces `$$` with `$`, and only `$(` starts an
+/// A word in which the cluster does not expand anything. Kubernetes replaces `$$` with `$`, and only `$(` starts an
 /// expansion.
 fn literal(word: &str) -> String {
     word.replace('$', "$$")

@@ -39,7 +39,7 @@ pub enum For {
     Ssh,
 }
 
-/// The measurement on every machine of a fleet, and how the runs are started.
+/// The measurement on every machine of a fleet, and the way in which the runs are started.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -65,8 +65,8 @@ pub struct Plan {
     pub pair: Vec<String>,
     /// Path of the fleet's directory on the machines.
     pub fleet: String,
-    /// Maximum number of machines that measure in parallel; absent means all. If several numbers are given, the plan
-    /// is measured with each of them, to compare how many machines share the storage.
+    /// Maximum number of machines that measure in parallel; absent means all. If several numbers are given, the plan is
+    /// measured with each number, to compare different numbers of machines that share the storage.
     pub concurrency: Option<Concurrency>,
     /// Further options of `cryptbench run`.
     #[serde(default)]
@@ -217,7 +217,8 @@ impl Plan {
         }
     }
 
-    /// The numbers of machines that are to measure in parallel, one after another; empty unless the plan lists some.
+    /// The numbers of machines that are to measure in parallel, one after another; empty unless the plan lists such
+    /// numbers.
     fn levels(&self, nodes: usize) -> Vec<usize> {
         let Some(Concurrency::Each(each)) = &self.concurrency else { return Vec::new() };
         let mut levels: Vec<usize> = each.iter().map(|n| *n.min(&nodes)).collect();
