@@ -1,4 +1,4 @@
-//! The first sentences of a comparison: what changed, by how much, and how certain the change is.
+//! The first sentences of a comparison: the changes, their sizes, and how certain they are.
 
 use cryptbench_stats::FAMILY_LEVEL;
 

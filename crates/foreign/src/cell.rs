@@ -22,13 +22,13 @@ cryptbench_catalog::named! {
         Dd = "dd log",
         /// CrystalDiskMark's or KDiskMark's text.
         DiskMark = "CrystalDiskMark or KDiskMark text",
-        /// The text of HD Tune's benchmark.
+        /// Text from HD Tune's benchmark.
         HdTune = "HD Tune text",
         /// Figures from Blackmagic Disk Speed Test or AJA System Test.
         Dials = "Blackmagic or AJA figures",
         /// ATTO Disk Benchmark's table.
         Atto = "ATTO table",
-        /// The table of Anvil's Storage Utilities.
+        /// A table from Anvil's Storage Utilities.
         Anvil = "Anvil table",
         /// A table with the columns of docs/compare.md.
         Table = "table",
@@ -121,13 +121,13 @@ pub struct Run {
     /// Requests per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iops: Option<f64>,
-    /// Mean latency of a request, microseconds.
+    /// Mean latency of a request in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<f64>,
     /// The file that contains it.
     #[serde(serialize_with = "as_shown")]
     pub source: PathBuf,
-    /// The line number in the result's file, from 1, if the format has lines.
+    /// The line number in the result's file, counted from 1, if the format has lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }

@@ -57,7 +57,7 @@ pub struct Comparison {
     pub estimator: Option<Estimator>,
     /// Cells that both sets have.
     pub cells: Vec<Compared>,
-    /// Cells that both sets have, but that lack the requested measure.
+    /// Cells that both sets have, but without the requested measure.
     pub without_measure: Vec<String>,
     /// Cells that are only in the first set.
     pub only_a: Vec<String>,
@@ -88,7 +88,7 @@ pub struct Side {
     pub noise: Option<SeriesNoise>,
 }
 
-/// A cell that is in both sets.
+/// A cell that both sets have.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     /// The measured work, as the first set records it.
@@ -153,7 +153,7 @@ pub enum Verdict {
     Faster,
     /// Shown to differ by less than the margin (two one-sided Welch tests at 5 %).
     Equivalent,
-    /// The sets differ by no more than the runs within each set.
+    /// The difference between the sets is no larger than the differences between runs within each set.
     NotToldApart,
     /// Either side has fewer than 3 runs: there is only a ratio.
     NoInterval,

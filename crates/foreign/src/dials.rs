@@ -1,7 +1,7 @@
 //! The two figures displayed by Blackmagic Disk Speed Test and AJA System Test, as text.
 //!
-//! Neither program writes a file with a published layout: the input is the text of their windows, typed or obtained
-//! by text recognition. The first line contains the name of the program. It is followed by `WRITE 512.3 MB/s` and
+//! Neither program writes a file with a published layout: the input is the text of their windows, typed or obtained by
+//! text recognition. The first line contains the name of the program. This line is followed by `WRITE 512.3 MB/s` and
 //! `READ 498 MB/s`, in any order and with or without a colon, or AJA's `Disk Write: 512 MB/sec`. MB are 10⁶ bytes.
 //! Several pairs count as several runs. The request size is unknown: AJA's is a video frame.
 

@@ -18,7 +18,7 @@ pub struct Difference {
     pub b: String,
 }
 
-/// All differences between the machines, targets and plans of two records, the most relevant first.
+/// All differences between the machines, targets and plans of two records, with the most relevant first.
 pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut note = |what: &str, a: String, b: String| {
@@ -48,7 +48,7 @@ pub fn differences(a: &Record, b: &Record, names: &dyn Naming) -> Vec<Difference
     let kind = |of: &Target| {
         of.device_kind.as_ref().and_then(|found| found.kind.clone()).unwrap_or_default()
     };
-    // Records of earlier versions do not contain the kind of device.
+    // Records from earlier versions do not contain the kind of device.
     if s.device_kind.is_some() && t.device_kind.is_some() {
         note("kind of device", kind(s), kind(t));
     }

@@ -181,8 +181,8 @@ impl Form {
         let queue_depth = value("QD=").or_else(|| value("Q="));
         let block_size = match (size.is_empty(), pattern, queue_depth) {
             (false, ..) => bytes(&size)?,
-            // The sequential test of CrystalDiskMark 4 to 6 used 128 KiB with a queue and 1 MiB without; earlier
-            // versions used 1 MiB (according to its manual).
+            // The sequential test of CrystalDiskMark 4 to 6 used 128 KiB with a queue and 1 MiB without a queue;
+            // earlier versions used 1 MiB (according to its manual).
             (true, Pattern::Sequential, Some(_)) => 128 << 10,
             (true, Pattern::Sequential, None) => 1 << 20,
             _ => return None,

@@ -15,7 +15,7 @@ pub enum ForeignError {
         /// The operating system's error.
         source: std::io::Error,
     },
-    /// The file does not have a known format, or does not contain anything usable.
+    /// The file does not have a known format, or does not contain usable data.
     #[error("{}: {reason}", shown(path))]
     File {
         /// The file or directory.
@@ -37,7 +37,7 @@ pub enum ForeignError {
     },
 }
 
-/// The error of a format's reader; the caller adds the file name.
+/// The error from a format's reader; the caller adds the file name.
 #[derive(Debug)]
 pub(crate) enum Fault {
     File(String),

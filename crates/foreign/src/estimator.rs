@@ -1,5 +1,5 @@
-//! Named methods by which users of these programs condense runs, for reproducing published figures. None of them
-//! affects a verdict.
+//! Named methods by which users of these programs condense runs, for reproducing published figures. None of these
+//! methods affects a verdict.
 
 use cryptbench_stats::{quantile, trimmed_mean};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::cell::{Format, Measure};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
-    /// The mean: study A over five runs, study D over ten.
+    /// The mean: study A over five runs, study D over ten runs.
     Mean,
     /// The mean of the times without the smallest and the largest time: study B over ten runs.
     TrimmedMean,

@@ -1,8 +1,8 @@
 //! fio's JSON (`--output-format=json` and `json+`), including the text that fio prints around the JSON.
 //!
-//! The fields are those of fio 2 and 3. fio 3 has `bw_bytes` and latencies in nanoseconds (`lat_ns`, `clat_ns`); fio
-//! 2 has `bw` in KiB/s and latencies in microseconds (fio's HOWTO, section "JSON output"). Values that are missing in
-//! the JSON stay unknown: fio's defaults are not assumed.
+//! The fields are those of fio 2 and 3. fio 3 has `bw_bytes` and latencies in nanoseconds (`lat_ns`, `clat_ns`); fio 2
+//! has `bw` in KiB/s and latencies in microseconds (fio's HOWTO, section "JSON output"). Values that are missing from
+//! the JSON remain unknown: fio's defaults are not assumed.
 
 mod job;
 mod size;

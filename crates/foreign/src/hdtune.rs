@@ -16,7 +16,7 @@ use crate::read::{Found, Observation};
 
 const BLOCK: u64 = 64 << 10;
 
-/// Whether the text is such a report.
+/// Whether the text is a report from HD Tune.
 pub(crate) fn is_report(text: &str) -> bool {
     text.contains("HD Tune") && text.lines().any(|l| value(l).is_some_and(|(n, _)| is_rate(n)))
 }

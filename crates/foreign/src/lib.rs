@@ -1,10 +1,10 @@
-//! Reads results of other tools into a common form, and compares two sets of results as unpaired.
+//! Reads results from other tools into a common form, and compares two sets of results as unpaired.
 //!
 //! [`read`] accepts files and directories of fio's JSON, iozone's reports, dd's logs, text from CrystalDiskMark,
 //! KDiskMark, HD Tune, Blackmagic Disk Speed Test and AJA System Test, and tables from ATTO, from Anvil's Storage
-//! Utilities and in cryptbench's own format. It identifies formats by their content and returns a [`Set`] of [`Cell`]s;
-//! [`from_record`] makes a set from a record. [`compare`](compare::compare) compares two sets. Text that cannot be
-//! parsed causes an [error](ForeignError) with file and line; [`Set::remarks`] lists deliberate omissions.
+//! Utilities and in cryptbench's own format. [`read`] identifies formats by their content and returns a [`Set`] of
+//! [`Cell`]s; [`from_record`] makes a set from a record. [`compare`](compare::compare) compares two sets. Text that
+//! cannot be parsed causes an [error](ForeignError) with file and line; [`Set::remarks`] lists deliberate omissions.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::print_stderr))]
 

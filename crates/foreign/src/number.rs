@@ -1,7 +1,7 @@
 //! Numbers and sizes in the notation of other programs.
 
-/// Parses a decimal number with a point or a comma. Digit grouping is not supported: `1,234` means 1.234, because
-/// none of these programs groups digits.
+/// Parses a decimal number with a point or a comma. Digit grouping is not supported: `1,234` means 1.234, because none
+/// of the supported programs groups digits.
 pub fn decimal(text: &str) -> Option<f64> {
     let number: f64 = text.trim().replace(',', ".").parse().ok()?;
     number.is_finite().then_some(number)

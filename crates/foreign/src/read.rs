@@ -12,7 +12,8 @@ use crate::cell::{Cell, Format, Key, Run, Set};
 use crate::error::{Fault, ForeignError};
 use crate::{dd, dials, diskmark, fio, hdtune, iozone, table};
 
-/// A file larger than this is not a benchmark report. fio's JSON with histograms (json+) is about 100 KB per job.
+/// Maximum size of a file in bytes: larger files are not benchmark reports. fio's JSON with histograms (json+) is about
+/// 100 KB per job.
 const LARGEST: u64 = 64 << 20;
 
 /// Maximum number of lines in a report that is not JSON: 60 times the number in the largest report, iozone's. Each line

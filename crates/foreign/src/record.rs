@@ -1,4 +1,4 @@
-//! Turns a record of this program into a set.
+//! Turns a record from this program into a set.
 
 use std::path::Path;
 

@@ -23,8 +23,8 @@ pub enum Outcome {
 pub struct Reproduction {
     /// The verdict.
     pub outcome: Outcome,
-    /// The minimum loss that the first record was meant to detect, as a fraction: costs that differ by less count as
-    /// the same.
+    /// The minimum loss that the first record was meant to detect, as a fraction: costs that differ by less than this
+    /// count as the same.
     pub margin: f64,
     /// Costs that both records have.
     pub costs: usize,
@@ -36,7 +36,7 @@ pub struct Reproduction {
     pub power: Option<[f64; 3]>,
 }
 
-/// Evaluates `changes` from the record `first` to another; `None` if there are no changes.
+/// Evaluates `changes` from the record `first` to another record; `None` if there are no changes.
 pub fn reproduction(first: &Record, changes: &[CostChange]) -> Option<Reproduction> {
     let count = |is: fn(&CostChange) -> bool| changes.iter().filter(|change| is(change)).count();
     let (same, changed) = (count(|change| change.same), count(|change| change.changed));

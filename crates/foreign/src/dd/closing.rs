@@ -21,7 +21,7 @@ pub(super) struct Closing {
     pub(super) speed: f64,
 }
 
-/// A number as printed, and the text between it and the next number.
+/// A number as printed, and the text up to the next number.
 struct Printed<'a> {
     digits: &'a str,
     after: &'a str,
@@ -96,7 +96,7 @@ pub(super) fn parse(text: &str) -> Result<Closing, &'static str> {
 }
 
 /// Bytes divided by time. The printed rate is used instead if it is more precise, and if rounding of the time explains
-/// the difference between the two.
+/// the difference between the two rates.
 fn better((bytes, seconds, coarse): (f64, f64, f64), (rate, rounding): (f64, f64)) -> Option<f64> {
     let Some(speed) = positive(bytes / seconds).filter(|s| s.is_finite()) else {
         return positive(rate);

@@ -1,17 +1,17 @@
 //! The lines that study B's script prints around dd's: ` *** … *** ` before each series of copies and ` .. round N ..
 //! ` before each copy. Lines such as `===== bench start =====` also start a series.
 //!
-//! The script writes zeros first, then random data; its author ran it on plain storage, and again on encrypted
-//! storage. The line or the commands of a series state which data it contains (`if=/dev/zero`, `test_rand1`). If they
-//! do not, series of zeros and of random data alternate, starting with zeros. A series also starts when the rounds
-//! restart at 1.
+//! The script writes zeros first, then random data; its author ran it on plain storage, and again on encrypted storage.
+//! The line or the commands of a series state which data it contains (`if=/dev/zero`, `test_rand1`). If neither does,
+//! series of zeros and of random data alternate, starting with zeros. A series also starts when the rounds restart at
+//! 1.
 
 use crate::read::Half;
 
 /// The data and the storage of a copy, as far as the lines specify them.
 #[derive(Default)]
 pub(super) struct Series {
-    /// Number of series started so far; 0 before the first line that starts one.
+    /// Number of series started so far; 0 before the first line that starts a series.
     number: u32,
     /// The number of the last round in the series.
     round: u32,

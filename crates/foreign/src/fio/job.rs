@@ -204,7 +204,7 @@ fn operation(direction: &str, kind: Option<&Kind>, counted: Option<f64>) -> Stri
     }
 }
 
-/// Percentage of reads among all requests, if reads and writes are reported separately.
+/// Reads as a percentage of all requests, if reads and writes are reported separately.
 fn counted_reads(parts: &[(&str, usize, &Value)]) -> Option<f64> {
     let of = |name: &str| {
         parts.iter().find(|(d, ..)| *d == name).map_or(0.0, |(.., p)| number(p, "total_ios"))

@@ -72,8 +72,8 @@ pub(super) fn header(line: &str) -> Option<Result<Vec<Column>, String>> {
     Some(Ok(names.iter().zip(ALL).map(|((_, end), c)| Column { end: *end, ..c }).collect()))
 }
 
-/// Assigns each number to its column. A full row is in column order. If tests that did not run left blanks, the
-/// position in the line determines the column.
+/// Assigns each number to its column. A full row is in column order. If there are blanks for tests that did not run,
+/// the position in the line determines the column.
 pub(super) fn place<'a, 'c>(
     values: &[(&'a str, usize)],
     columns: &'c [Column],
