@@ -21,7 +21,7 @@ pub struct Run {
 pub struct Cell {
     /// CPU, number of CPUs, hypervisor: properties that do not change with software updates.
     pub machine: String,
-    /// Device, its size, the file system, and whether requests bypassed the page cache.
+    /// The device, its size, the file system, and whether requests bypassed the page cache.
     pub target: String,
     /// Every parameter that determines the work.
     pub workload: String,
@@ -60,7 +60,7 @@ impl Cell {
 }
 
 impl Run {
-    /// The cells of a record, except those without trials.
+    /// The cells of a record, except cells without trials.
     pub fn of(record: &Record) -> Self {
         let (machine, target) = (machine(record), target(record));
         let mut cells = Vec::new();

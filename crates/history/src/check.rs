@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::cell::{Cell, Run};
 
-/// The figure of a cell to evaluate.
+/// The figure to evaluate for each cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {

@@ -54,7 +54,7 @@ pub enum HistoryError {
     Database {
         /// The file.
         path: PathBuf,
-        /// SQLite's message. Its errors repeat their cause in other words, so the source is not stored.
+        /// SQLite's message. SQLite's errors repeat their cause in other words, so the source is not stored.
         what: String,
     },
     /// The database's directory cannot be created.

@@ -10,10 +10,10 @@
 //!   its labels, `has_plain`, `trials`, `ln_speed`, `ln_kept`, `cached`.
 //!
 //! Version 2: `cells` has `arm_set`, the set of arms that the program chose for the run, which is comparable only with
-//! the same set; empty if the user specified the systems. For older records, the set is derived as in
+//! an identical set; empty if the user specified the systems. For older records, the set is derived as in
 //! [`Plan::arm_set`](cryptbench_record::Plan::arm_set).
 //!
-//! Version 3: `records` has `title`, the user's title for the run; empty if there is none.
+//! Version 3: `records` has `title`, the user's title for the run; empty if there is no title.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -156,8 +156,8 @@ fn refuse_irregular(path: &Path, real: &Path) -> Result<(), HistoryError> {
     Ok(())
 }
 
-/// Enables the mode in which readers do not wait for writers. If the file system does not support this mode, it is
-/// not changed.
+/// Enables the mode in which readers do not wait for writers. If the file system does not support this mode, the mode
+/// is not changed.
 ///
 /// SQLite reads the mode first and then upgrades to writing. If another process is writing, the change fails
 /// immediately despite the timeout (see deadlocks in the documentation of `sqlite3_busy_handler`).

@@ -38,7 +38,7 @@ pub struct Entry {
     pub id: i64,
     /// The record's own run identifier.
     pub run_id: String,
-    /// The user's title for the run; empty if there is none.
+    /// The user's title for the run; empty if there is no title.
     pub title: String,
     /// Its start, RFC 3339 in UTC.
     pub started: String,
@@ -52,7 +52,7 @@ pub struct Entry {
     pub target: String,
     /// Whether the run was interrupted.
     pub partial: bool,
-    /// When the record was added, RFC 3339 in UTC.
+    /// Time at which the record was added, RFC 3339 in UTC.
     pub added: String,
     /// Path of the record's file at the time when it was added.
     pub source: String,
