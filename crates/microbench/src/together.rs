@@ -22,7 +22,8 @@ pub(crate) fn together<W: Send, T: Send>(
             let (go, may_go) = mpsc::channel::<()>();
             let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                 prepare(&mut worker);
-                // Fails if another thread could not be started, because the barrier would then never be released.
+                // The wait fails if another thread could not be started, because the barrier would then never be
+                // released.
                 may_go.recv().ok()?;
                 barrier.wait();
                 Some(work(worker))

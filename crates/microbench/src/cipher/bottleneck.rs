@@ -73,7 +73,7 @@ pub struct Bottleneck {
     /// The interface.
     pub interface: Interface,
     /// For each measured number of threads, ascending: the ciphers that keep up with this number of threads but not
-    /// with fewer, the fastest first. The name includes the data unit if the units differ.
+    /// with fewer threads, with the fastest first. The name includes the data unit if the units differ.
     pub keep_up: Vec<(usize, Vec<String>)>,
     /// Ciphers that do not keep up with any of the measured numbers of threads.
     pub too_slow: Vec<String>,

@@ -39,16 +39,16 @@ const GOOD_SAMPLE: Duration = Duration::from_millis(100);
 /// The measurements to make; an empty list selects the default.
 #[derive(Clone, Debug)]
 pub struct SpeedRequest {
-    /// Names of ciphers; empty means all.
+    /// Names of ciphers; an empty list selects all ciphers.
     pub ciphers: Vec<String>,
-    /// Data units in bytes; empty means [`DATA_UNITS`].
+    /// Data units in bytes; an empty list selects [`DATA_UNITS`].
     pub data_units: Vec<u32>,
     /// Numbers of threads; 0 means one per CPU. An empty list selects one thread and all CPUs.
     pub threads: Vec<usize>,
     /// Numbers of bytes that each thread passes per call; every size is measured. A single size must be a multiple of
     /// every data unit. Each of several sizes is combined with the data units that divide it.
     pub buffers: Vec<u64>,
-    /// Time for the whole measurement; it can be exceeded because of the minimum length of samples.
+    /// Time for the whole measurement; the measurement can take longer because of the minimum length of samples.
     pub time: Duration,
     /// Seed for the order of samples; `None` selects a random seed.
     pub seed: Option<u64>,
@@ -122,7 +122,7 @@ pub fn plan(request: &SpeedRequest) -> Result<SpeedPlan, MicrobenchError> {
 }
 
 impl SpeedPlan {
-    /// Total number of samples; [`run`](Self::run) reports each.
+    /// Total number of samples; [`run`](Self::run) reports each sample.
     pub fn samples(&self) -> u32 {
         self.cases.len() as u32 * self.rounds
     }
@@ -196,8 +196,8 @@ fn random(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the kernel's random generator answers");
 }
 
-/// Tweaks count 512-byte sectors if data units are multiples of them (dm-crypt without `iv_large_sectors`), otherwise
-/// data units.
+/// Tweaks count 512-byte sectors if data units are multiples of such sectors (dm-crypt without `iv_large_sectors`),
+/// otherwise data units.
 fn layout(data_unit: u32) -> Layout {
     let step = if data_unit.is_multiple_of(512) { u64::from(data_unit / 512).max(1) } else { 1 };
     Layout { data_unit: data_unit as usize, tweak_step: step }
@@ -222,7 +222,7 @@ fn threads(asked: &[usize], all: usize) -> Vec<usize> {
     threads
 }
 
-/// Number of bytes per thread. Fails unless it is a multiple of every data unit, and the buffers of all threads
+/// Number of bytes per thread. Fails unless the number is a multiple of every data unit, and the buffers of all threads
 /// together fit in half of the memory.
 fn buffer(
     asked: u64,

@@ -7,7 +7,7 @@ use cryptbench_stats::{median, quantile};
 pub struct Throughput {
     /// Median in MB/s (10^6 bytes per second).
     pub mb_s: f64,
-    /// Interquartile range in percent of the median.
+    /// Interquartile range as a percentage of the median.
     pub spread_percent: f64,
 }
 
@@ -43,7 +43,7 @@ pub struct Speed {
     /// Decryption speed of all threads together.
     pub decrypt: Throughput,
     /// The arithmetic mean of both speeds, which is the figure that the benchmarks of disk encryption programs show.
-    /// Its spread is that of the means of the rounds.
+    /// The spread is that of the rounds' means.
     pub mean: Throughput,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The passphrase is one of `2^bits` equally likely passphrases, and is found after half of the guesses on average. The
 //! attacker knows nothing about the passphrase and can only guess. The volume reveals its salt, which differs from
-//! volume to volume, so guesses for one volume do not help with another.
+//! volume to volume, so guesses for one volume do not help with another volume.
 
 use cryptbench_kdf::KdfError;
 use cryptbench_kdf::pim::{VolumeKind, mean_work_of_unknown};

@@ -13,7 +13,7 @@ use super::sample::{TOGETHER, guesses, header_key};
 use super::{GUESS_KEY_BYTES, Guesses, HEADER_KEY_BYTES, KdfSpeed, KdfSpeeds, Point};
 use crate::MicrobenchError;
 
-/// Minimum number of rounds: with fewer than five, quartiles are meaningless.
+/// Minimum number of rounds: with fewer than five rounds, quartiles are meaningless.
 const MIN_ROUNDS: u32 = 5;
 /// Maximum number of rounds.
 const MAX_ROUNDS: u32 = 99;
@@ -223,7 +223,7 @@ impl KdfPlan {
                 let candidates = [self.asked(function), self.small(function)].concat();
                 let fits = candidates.iter().filter(|d| d.work() as f64 <= most && need(d) <= room);
                 let long = fits.max_by_key(|d| d.work()).copied().unwrap_or(least);
-                // Falls back to a single pass over the same memory if nothing is cheaper.
+                // Falls back to a single pass over the same memory if no other cost is lower.
                 let single =
                     Derivation::Argon2 { kind, params: Argon2Params { passes: 1, ..params } };
                 let short = if long.work() > least.work() { least } else { single };

@@ -8,8 +8,8 @@ use super::{GUESS_KEY_BYTES, HEADER_KEY_BYTES, SALT_BYTES};
 use crate::MicrobenchError;
 use crate::together::together;
 
-/// The passphrase. Its length does not matter as long as it is below the hashes' block size of 64
-/// or 128 bytes.
+/// The passphrase. The passphrase's length does not matter as long as it is below the hashes' block size of 64 or 128
+/// bytes.
 const PASSPHRASE: &[u8] = b"correct horse battery staple";
 
 /// Number of guesses computed together. This number fills the widest vectors of every hash several times, so that no

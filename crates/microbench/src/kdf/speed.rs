@@ -106,7 +106,7 @@ impl KdfSpeed {
         at.work() as f64 / self.guesses.one
     }
 
-    /// The largest PIM that opens within `limit`, if one exists and `volume` has PIMs.
+    /// The largest PIM with which a volume opens within `limit`, if there is one and `volume` has PIMs.
     ///
     /// # Errors
     /// If `volume` has never used the function.
