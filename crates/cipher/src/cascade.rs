@@ -110,7 +110,7 @@ impl<const N: usize> BlockKernel<N> for Chain<N> {
     }
 }
 
-/// Distinct names in order, joined by `+`. New strings stay allocated until the process exits; there are only a few
+/// Distinct names in order, joined by `+`. New strings remain allocated until the process exits; there are only a few
 /// combinations of kernels.
 pub(crate) fn joined(names: impl Iterator<Item = &'static str>) -> &'static str {
     static KNOWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());

@@ -1,6 +1,6 @@
 //! Ciphers in the notation of dm-crypt and LUKS headers: `aes` with `xts-plain64`.
 //!
-//! The table lists the ciphers and modes that dm-crypt supports and LUKS volumes are known to use. It does not
+//! The table lists the ciphers and modes that dm-crypt supports and LUKS volumes are known to use. The table does not
 //! contain authenticated modes or `random` and `tcw` IVs. `cbc-elephant` is used by BitLocker.
 
 mod algorithms;
@@ -111,8 +111,8 @@ pub fn dm_crypt(
     built((cipher, mode), key, layout, tier, Side::Kernel)
 }
 
-/// Like [`dm_crypt`], with the IVs that cryptsetup uses for keyslots, which it encrypts without the kernel. Some of
-/// these IVs differ from dm-crypt's.
+/// Like [`dm_crypt`], with the IVs that cryptsetup uses for keyslots, which cryptsetup encrypts without the kernel.
+/// Some of these IVs differ from dm-crypt's.
 ///
 /// # Errors
 /// As for [`dm_crypt`].

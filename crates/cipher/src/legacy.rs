@@ -116,7 +116,7 @@ static CIPHERS: [LegacyCipher; 24] = [
 
 /// Every cipher and cascade of TrueCrypt 1.0 to 4.3 in each of its modes, LRW first.
 ///
-/// A volume does not state which one it uses, so all of them must be tried.
+/// A volume does not state which of these it uses, so all must be tried.
 pub fn legacy_ciphers() -> &'static [LegacyCipher] {
     &CIPHERS
 }

@@ -94,7 +94,7 @@ impl Anubis {
             state = evolved(&state[..words], round);
         }
         // The cipher is its own inverse, except that the keys are used in reverse order, after the linear layer has
-        // been applied to them.
+        // been applied to the keys.
         let mut decrypting: RoundKeys = Zeroizing::new([[0; WORDS]; MOST_ROUNDS]);
         for (round, key) in decrypting.iter_mut().enumerate().take(rounds + 1) {
             *key = encrypting[rounds - round];

@@ -26,7 +26,7 @@ pub(crate) trait Bytes: Vector {
     /// The low and the high nibbles of each byte.
     fn split(self) -> [Self; 2];
     /// The entries of `table` that the bytes of `self` select in each lane. A byte below 16 selects an entry, and a
-    /// byte from 0x80 on selects zero. A byte in between selects zero or the entry for its low nibble.
+    /// byte of 0x80 or more selects zero. A byte in between selects zero or the entry for its low nibble.
     fn look_up(self, table: Self) -> Self;
     /// Sums modulo 256.
     fn add_bytes(self, other: Self) -> Self;

@@ -4,7 +4,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::function::f;
 
-/// Number of rounds for 192- and 256-bit keys; 128-bit keys use 18.
+/// Number of rounds for 192- and 256-bit keys; 128-bit keys use 18 rounds.
 pub(super) const MAX_ROUNDS: usize = 24;
 
 /// Number of rounds between two FL layers.

@@ -152,7 +152,7 @@ unsafe fn substitute_inverse<V: Bytes>(tables: &Backward, x: V) -> V {
     }
 }
 
-/// Reduces sums below 30 modulo 15; sums from 0x90 on remain above 0x80.
+/// Reduces sums below 30 modulo 15; sums of 0x90 or more remain above 0x80.
 ///
 /// # Safety
 /// As for [`Bytes`].

@@ -1,9 +1,9 @@
 //! XTS on 256-bit vectors, with masks computed in advance of the rounds, for 512-byte sectors and whole KiB.
 //!
-//! With two rounds per cycle and a latency of four cycles, eight vectors keep the CPU busy; with eleven, stalls of
-//! one vector are hidden by the others. Eleven vectors, a round key and the registers for computing masks occupy all
-//! sixteen registers, so the masks are stored in memory. While a piece of one KiB passes through the rounds, the
-//! masks of the next piece are computed by shifts and additions, which use different execution ports from the AES
+//! With two rounds per cycle and a latency of four cycles, eight vectors keep the CPU busy; with eleven vectors, stalls
+//! of one vector are hidden by the other vectors. Eleven vectors, a round key and the registers for computing masks
+//! occupy all sixteen registers, so the masks are stored in memory. While a piece of one KiB passes through the rounds,
+//! the masks of the next piece are computed by shifts and additions, which use different execution ports from the AES
 //! rounds. Carry-less multiplications, which use the same ports, are needed only between pieces. Each vector contains
 //! two blocks that are half a piece apart, so that each doubling computes the masks of both.
 
@@ -159,7 +159,7 @@ impl<'a, const R: usize> Starts<'a, R> {
 }
 
 /// Computes the masks of a piece together, in four parallel sequences, because a single sequence would have the latency
-/// of 32 doublings. Returns the mask after the last one of the piece.
+/// of 32 doublings. Returns the mask that follows the piece's last mask.
 ///
 /// # Safety
 /// As for [`pieces`]; `masks` must be valid for a piece.

@@ -81,7 +81,7 @@ unsafe fn masks<const CLMUL: bool>(tweak: u128) -> Masks<V256> {
             let left = _mm256_set_epi64x(first + 1, first + 1, first, first);
             let right = _mm256_sub_epi64(_mm256_set1_epi64x(64), left);
             // Bits lost by the low half are moved to the high half. Bits lost by the high half are reduced: because
-            // x^128 = x^7 + x^2 + x + 1, they are added to the low half once unchanged and three times shifted.
+            // x^128 = x^7 + x^2 + x + 1, these bits are added to the low half once unchanged and three times shifted.
             let carry = _mm256_srlv_epi64(swapped, right);
             let shifted = _mm256_xor_si256(_mm256_sllv_epi64(tweak, left), carry);
             let reduced = if CLMUL {
