@@ -151,7 +151,7 @@ fn indices(x: __m256i) -> [__m256i; 2] {
     [_mm256_xor_si256(ratio, alone), reduce(product)]
 }
 
-/// Reduces sums modulo 15: sums below 30 to their remainder, and 30 to 15. Sums from 0x90 on keep the top bit.
+/// Reduces sums modulo 15: sums below 30 to their remainder, and 30 to 15. Sums of 0x90 or more keep the top bit.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn reduce(x: __m256i) -> __m256i {
