@@ -59,7 +59,8 @@ pub trait BlockDevice: Send + Sync {
     /// Informs the underlying storage that these bytes are no longer needed. Later reads of these bytes return
     /// unspecified data.
     ///
-    /// # Errors [`io::ErrorKind::Unsupported`] if the storage cannot discard; this default implementation always
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`] if the storage cannot discard; this default implementation always
     /// returns that error.
     fn discard(&self, offset: u64, len: u64) -> io::Result<()> {
         let _ = (offset, len);

@@ -17,7 +17,8 @@ use crate::threads::join;
 /// derivations, the threads are divided among the derivations. Derivations that need memory run last, one at a time,
 /// with all threads. When a key is found, the running derivations are stopped.
 ///
-/// # Errors If no key is accepted: the first error of any derivation, such as [`KdfError::Memory`], after all other
+/// # Errors
+/// If no key is accepted: the first error of any derivation, such as [`KdfError::Memory`], after all other
 /// derivations have been tried. [`KdfError::Stopped`] if the caller's flag stopped the trial.
 pub fn first_fit<T: Send, K: DerefMut<Target = [u8]>>(
     password: &[u8],

@@ -33,7 +33,8 @@ impl Channel {
 
     /// Sends a message of 1 to [`MOST`] bytes with at most 64 open files.
     ///
-    /// # Errors The operating system's error; [`io::ErrorKind::BrokenPipe`] if the other end is gone.
+    /// # Errors
+    /// The operating system's error; [`io::ErrorKind::BrokenPipe`] if the other end is gone.
     pub fn send(&self, message: &[u8], files: &[&File]) -> io::Result<()> {
         self.0.send(message, files)
     }

@@ -27,7 +27,8 @@ pub fn give_up_rights() -> io::Result<()> {
 /// opening, executing, connecting to or tracing anything from now on. Refused calls fail with `EPERM`. Later threads
 /// are confined as well.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system has no filters for
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system has no filters for
 /// system calls.
 pub fn confine(needs: Needs) -> io::Result<()> {
     crate::system::confine::confine(needs)

@@ -29,7 +29,8 @@ pub fn writable(path: &Path) -> io::Result<()> {
 
 /// The path with links resolved, in its usual form.
 ///
-/// # Errors The operating system's error, for example if the path does not exist.
+/// # Errors
+/// The operating system's error, for example if the path does not exist.
 pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     crate::system::dirs::resolved(path)
 }

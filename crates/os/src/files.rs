@@ -48,7 +48,8 @@ impl Opening {
 
     /// Opens the file.
     ///
-    /// # Errors The operating system's error, such as `ResourceBusy` for a claimed device.
+    /// # Errors
+    /// The operating system's error, such as `ResourceBusy` for a claimed device.
     /// [`io::ErrorKind::Unsupported`] if the system cannot open files this way.
     pub fn open(self, path: &Path) -> io::Result<File> {
         system::open(self, path)
@@ -58,7 +59,8 @@ impl Opening {
 /// Creates a new file that only this user may access, and opens it for reading and writing,
 /// bypassing the page cache if `direct` is set.
 ///
-/// # Errors `AlreadyExists` if a file or directory has this name; [`io::ErrorKind::Unsupported`] if the system cannot
+/// # Errors
+/// `AlreadyExists` if a file or directory has this name; [`io::ErrorKind::Unsupported`] if the system cannot
 /// bypass its cache; otherwise the operating system's error.
 pub fn create_own(path: &Path, direct: bool) -> io::Result<File> {
     system::create_own(path, direct)
@@ -66,7 +68,8 @@ pub fn create_own(path: &Path, direct: bool) -> io::Result<File> {
 
 /// Creates an empty file in memory that vanishes when it is closed. `name` is visible to users who inspect the process.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system does not support such files.
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the system does not support such files.
 pub fn in_memory(name: &str) -> io::Result<File> {
     system::in_memory(name)
 }
@@ -83,14 +86,16 @@ pub fn without_name(directory: &Path) -> io::Result<File> {
 
 /// Opens the same file again for reading and writing, bypassing the page cache. The file need not have a name.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot reopen a file.
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot reopen a file.
 pub fn reopen_direct(file: &File) -> io::Result<File> {
     system::reopen_direct(file)
 }
 
 /// The current path of an open file, however it was opened.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system does not report the path.
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the system does not report the path.
 pub fn path_of(file: &File) -> io::Result<PathBuf> {
     system::path_of(file)
 }
@@ -114,7 +119,8 @@ pub fn read_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
 
 /// Fills `buf` with the data at `offset`.
 ///
-/// # Errors `UnexpectedEof` if the file ends before `buf` is full; otherwise the operating system's error.
+/// # Errors
+/// `UnexpectedEof` if the file ends before `buf` is full; otherwise the operating system's error.
 pub fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
     system::read_exact_at(file, buf, offset)
 }
@@ -139,7 +145,8 @@ pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
 /// Gives a new file the permissions and the modification time of `old` and, if this user is root, its owner and
 /// group. Set-user-ID and set-group-ID are not passed on.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system has no such
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system has no such
 /// permissions.
 pub fn take_after(new: &File, old: &File) -> io::Result<()> {
     system::take_after(new, old)
@@ -171,7 +178,8 @@ pub fn write_back(file: &File) -> io::Result<()> {
 
 /// Writes back all cached data of the file system of an open file or directory.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system cannot sync a single
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the operating system cannot sync a single
 /// file system.
 pub fn sync_file_system(file: &File) -> io::Result<()> {
     system::sync_file_system(file)

@@ -23,7 +23,8 @@ pub enum Lock {
 /// An exclusive lock on a file that is open for writing also respects record locks (fcntl(2)), which virtual machines
 /// place on their disks, because QEMU does not use flock(2).
 ///
-/// # Errors `WouldBlock` if the file is still locked after that time; otherwise the operating system's error, for
+/// # Errors
+/// `WouldBlock` if the file is still locked after that time; otherwise the operating system's error, for
 /// example if the file system does not support locks.
 pub fn lock_within(file: &File, how: Lock, patience: Duration) -> io::Result<()> {
     let until = Instant::now() + patience;

@@ -88,7 +88,8 @@ pub fn exists(process: u32) -> bool {
 /// This program, to be started again. If the system supports this, it works even if the program's path now leads
 /// elsewhere or is not accessible to the user.
 ///
-/// # Errors The operating system's error, if the program has to be found by its path.
+/// # Errors
+/// The operating system's error, if the program has to be found by its path.
 pub fn this_program() -> io::Result<Command> {
     crate::system::process::this_program()
 }
@@ -109,7 +110,8 @@ pub struct Handle(crate::system::process::Handle);
 impl Handle {
     /// Holds the process that currently has the PID.
     ///
-    /// # Errors The operating system's error, for example if no process has the PID; [`io::ErrorKind::Unsupported`] if
+    /// # Errors
+    /// The operating system's error, for example if no process has the PID; [`io::ErrorKind::Unsupported`] if
     /// processes cannot be held.
     pub fn open(process: u32) -> io::Result<Self> {
         crate::system::process::Handle::open(process).map(Self)
@@ -117,7 +119,8 @@ impl Handle {
 
     /// Asks the process to exit, as Ctrl-C does.
     ///
-    /// # Errors The operating system's error, for example if the process has exited.
+    /// # Errors
+    /// The operating system's error, for example if the process has exited.
     pub fn interrupt(&self) -> io::Result<()> {
         self.0.interrupt()
     }
@@ -161,7 +164,8 @@ pub fn ended_by(status: ExitStatus) -> Option<i32> {
 /// Detaches this process from its terminal, so that neither Ctrl-C nor closing the terminal affects the process any
 /// more.
 ///
-/// # Errors The operating system's error, for example for the leader of a group; [`io::ErrorKind::Unsupported`] if the
+/// # Errors
+/// The operating system's error, for example for the leader of a group; [`io::ErrorKind::Unsupported`] if the
 /// system cannot detach a process.
 pub fn leave_terminal() -> io::Result<()> {
     crate::system::process::leave_terminal()

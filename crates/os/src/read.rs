@@ -29,7 +29,8 @@ pub fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 /// Like [`read_file`], but as text.
 ///
-/// # Errors Those of [`read_file`]; `InvalidData` if the file is not UTF-8.
+/// # Errors
+/// Those of [`read_file`]; `InvalidData` if the file is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8");
     String::from_utf8(read_file(path, limit)?).map_err(not_text)

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 /// Calls `tell` on a separate thread each time this process is asked to exit (Linux: SIGINT, SIGTERM, SIGHUP).
 /// From now on, these signals no longer kill the process.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system has no such signals.
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the system has no such signals.
 pub fn when_asked_to_end(tell: impl FnMut() + Send + 'static) -> io::Result<()> {
     crate::system::signals::when_asked_to_end(tell)
 }

@@ -38,7 +38,8 @@ impl WithoutEcho {
 /// Waits at most `patience` for data or the end of the input. Returns false after that time, or if a signal arrives in
 /// the meantime.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot wait for input.
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot wait for input.
 pub fn readable_within(source: &impl Readable, patience: Duration) -> io::Result<bool> {
     crate::system::terminal::readable_within(source, patience)
 }
@@ -50,7 +51,8 @@ pub fn path_of_descriptor(number: u32) -> PathBuf {
 
 /// Standard input as a file, without the standard library's buffer, which is never wiped.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if standard input is not available in this
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if standard input is not available in this
 /// way.
 pub fn unbuffered_input() -> io::Result<File> {
     crate::system::terminal::unbuffered_input()
@@ -71,7 +73,8 @@ pub fn unbuffered_output() -> io::Result<File> {
 
 /// Discards everything written to standard error from now on.
 ///
-/// # Errors The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot do this.
+/// # Errors
+/// The operating system's error; [`io::ErrorKind::Unsupported`] if the system cannot do this.
 pub fn silence_errors() -> io::Result<()> {
     crate::system::terminal::silence_errors()
 }

@@ -51,7 +51,8 @@ pub(crate) fn huge_pages(whole: usize) -> Option<NonNull<u8>> {
 
 /// Unmaps memory that [`pages`] or [`huge_pages`] mapped.
 ///
-/// # Safety One of these functions mapped these `len` bytes, they have not been unmapped, and nothing uses them any
+/// # Safety
+/// One of these functions mapped these `len` bytes, they have not been unmapped, and nothing uses them any
 /// more.
 pub(crate) unsafe fn give_back(start: NonNull<u8>, len: usize) {
     // SAFETY: the caller's promise.

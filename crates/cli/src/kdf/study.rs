@@ -40,7 +40,8 @@ pub struct Question {
 
 /// Checks and completes the request, without measuring anything.
 ///
-/// # Errors If a PIM is specified for a volume that has no PIM, or if the PIM is above the highest PIM.
+/// # Errors
+/// If a PIM is specified for a volume that has no PIM, or if the PIM is above the highest PIM.
 pub fn question(args: &KdfArgs) -> anyhow::Result<Question> {
     let volume: VolumeKind = args.volume_kind.into();
     let highest = volume.highest_pim();

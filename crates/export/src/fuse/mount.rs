@@ -104,7 +104,8 @@ pub fn is_stale_mount(path: &Path) -> bool {
 
 /// Removes the mount at `path` if its server is gone. Returns whether the mount was removed.
 ///
-/// # Errors [`ExportError::System`] if the mount cannot be removed.
+/// # Errors
+/// [`ExportError::System`] if the mount cannot be removed.
 pub fn remove_stale_mount(path: &Path) -> Result<bool, ExportError> {
     let mut found = false;
     // Mounts can be stacked.

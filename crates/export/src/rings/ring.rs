@@ -133,7 +133,8 @@ impl Ring {
 
     /// Starts a read.
     ///
-    /// # Safety Nobody else may access the `len` bytes at `to` until the completion has arrived. The bytes must be in
+    /// # Safety
+    /// Nobody else may access the `len` bytes at `to` until the completion has arrived. The bytes must be in
     /// the [pinned](Self::pin) memory, if any was pinned.
     pub(crate) unsafe fn read(
         &mut self,
@@ -152,7 +153,8 @@ impl Ring {
 
     /// Starts a write.
     ///
-    /// # Safety Nobody may write to the `len` bytes at `from` until the completion has arrived. The bytes must be in
+    /// # Safety
+    /// Nobody may write to the `len` bytes at `from` until the completion has arrived. The bytes must be in
     /// the [pinned](Self::pin) memory, if any was pinned.
     pub(crate) unsafe fn write(
         &mut self,

@@ -161,7 +161,8 @@ impl Plan {
 
     /// The script that starts the plan. `budget` is [`Self::budget`] as a duration.
     ///
-    /// # Errors [`FleetError::Unfit`] if the plan lacks a value that only this script needs.
+    /// # Errors
+    /// [`FleetError::Unfit`] if the plan lacks a value that only this script needs.
     pub fn render(&self, by: For, budget: Duration) -> Result<String, FleetError> {
         let nodes = self.nodes()?;
         let fault = match by {

@@ -136,7 +136,8 @@ impl Engine {
     ///
     /// Returns within about half a second after `stop` is set, even if the device hangs.
     ///
-    /// # Errors Invalid jobs are refused. The first failed request ends the job, once the requests in flight have
+    /// # Errors
+    /// Invalid jobs are refused. The first failed request ends the job, once the requests in flight have
     /// completed. [`LoadError::Unavailable`] if the device cannot be polled.
     pub fn run(
         &mut self,

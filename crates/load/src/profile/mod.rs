@@ -112,7 +112,8 @@ impl Profile {
     /// The name of the built-in profile to which the user's text refers. The case is ignored, and a unique part of the
     /// name is sufficient.
     ///
-    /// # Errors [`ProfileError::Unknown`] if the text matches no profile, or more than one profile.
+    /// # Errors
+    /// [`ProfileError::Unknown`] if the text matches no profile, or more than one profile.
     pub fn meant(asked: &str) -> Result<&'static str, ProfileError> {
         let all = built_in();
         let found =

@@ -91,7 +91,8 @@ impl Profile {
     /// Drops the workloads that need a file of more than `bytes`, limits the scratch size of the profile, and returns
     /// the number of dropped workloads.
     ///
-    /// # Errors [`ProfileError::NothingLeft`] if no workload would be left; the profile is then unchanged.
+    /// # Errors
+    /// [`ProfileError::NothingLeft`] if no workload would be left; the profile is then unchanged.
     pub fn max_file(&mut self, bytes: u64) -> Result<usize, ProfileError> {
         let needs = self.workloads.iter().map(|w| w.work.largest_file());
         let smallest = needs.min().unwrap_or(0);

@@ -70,7 +70,8 @@ pub struct Directory {
 impl Directory {
     /// Opens the current target of `path`.
     ///
-    /// # Errors The error of openat(2), for example if the target is not a directory.
+    /// # Errors
+    /// The error of openat(2), for example if the target is not a directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { descriptor: openat(CWD, path, flags(), Mode::empty())? })
     }
@@ -114,7 +115,8 @@ impl Directory {
 
     /// Creates a subdirectory that only this user may enter, and opens it.
     ///
-    /// # Errors `AlreadyExists` if the name is in use; otherwise the error of mkdirat(2).
+    /// # Errors
+    /// `AlreadyExists` if the name is in use; otherwise the error of mkdirat(2).
     pub fn create_subdirectory(&self, name: &OsStr) -> io::Result<Self> {
         mkdirat(&self.descriptor, single(name)?, Mode::RWXU)?;
         self.subdirectory(name)
@@ -130,7 +132,8 @@ impl Directory {
 
     /// Creates a new file and opens it for reading and writing.
     ///
-    /// # Errors `AlreadyExists` if the name is in use; otherwise the error of openat(2).
+    /// # Errors
+    /// `AlreadyExists` if the name is in use; otherwise the error of openat(2).
     pub fn create_file(&self, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR
             | OFlags::CREATE
@@ -144,7 +147,8 @@ impl Directory {
 
     /// Opens a regular file. Refuses anything else, without blocking.
     ///
-    /// # Errors The error of openat(2); `InvalidInput` if the name is not that of a regular file.
+    /// # Errors
+    /// The error of openat(2); `InvalidInput` if the name is not that of a regular file.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -316,7 +320,8 @@ impl Directory {
 
     /// Creates a symbolic link without checking its target.
     ///
-    /// # Errors `AlreadyExists` if the name is in use; otherwise the error of symlinkat(2).
+    /// # Errors
+    /// `AlreadyExists` if the name is in use; otherwise the error of symlinkat(2).
     pub fn create_link(&self, target: &OsStr, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::symlinkat(target, &self.descriptor, single(name)?)?)
     }

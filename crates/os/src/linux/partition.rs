@@ -7,14 +7,16 @@ use super::call;
 
 /// Adds partition `number` to `disk`: the `len` bytes that begin at `start`. Requires root.
 ///
-/// # Errors The operating system's error: `ResourceBusy` if the range overlaps with another partition.
+/// # Errors
+/// The operating system's error: `ResourceBusy` if the range overlaps with another partition.
 pub fn add(disk: &File, number: u32, start: u64, len: u64) -> io::Result<()> {
     call::partition::add(disk, number, start, len)
 }
 
 /// Removes the kernel's entry for partition `number` of `disk`; the data remains. Requires root.
 ///
-/// # Errors The operating system's error: `ResourceBusy` if the partition is open, `ENXIO` if it does not exist.
+/// # Errors
+/// The operating system's error: `ResourceBusy` if the partition is open, `ENXIO` if it does not exist.
 pub fn remove(disk: &File, number: u32) -> io::Result<()> {
     call::partition::remove(disk, number)
 }

@@ -25,7 +25,8 @@ pub trait OpalDrive {
     /// The alignment of the drive's locking ranges in bytes (`IOC_OPAL_GET_GEOMETRY`); 0 if a range can start at any
     /// sector.
     ///
-    /// # Errors The errors of [`Self::status`]; also `ENOTTY` for an older kernel.
+    /// # Errors
+    /// The errors of [`Self::status`]; also `ENOTTY` for an older kernel.
     fn granularity(&self) -> io::Result<u64>;
 }
 

@@ -84,7 +84,8 @@ pub struct Directory {
 impl Directory {
     /// Opens the current target of `path`.
     ///
-    /// # Errors The operating system's error, for example if the target does not exist.
+    /// # Errors
+    /// The operating system's error, for example if the target does not exist.
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = dirs::plain(&path.canonicalize()?);
         let held = look(&path, true)?;
@@ -135,7 +136,8 @@ impl Directory {
 
     /// Creates a symbolic link.
     ///
-    /// # Errors [`io::ErrorKind::Unsupported`]: most users are not permitted to create links.
+    /// # Errors
+    /// [`io::ErrorKind::Unsupported`]: most users are not permitted to create links.
     pub fn create_link(&self, _target: &OsStr, _name: &OsStr) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -158,7 +160,8 @@ impl Directory {
 
     /// Creates a subdirectory and opens it.
     ///
-    /// # Errors `AlreadyExists` if the name is in use; otherwise the operating system's error.
+    /// # Errors
+    /// `AlreadyExists` if the name is in use; otherwise the operating system's error.
     pub fn create_subdirectory(&self, name: &OsStr) -> io::Result<Self> {
         self.make_subdirectory(name)?;
         self.subdirectory(name)
@@ -219,14 +222,16 @@ impl Directory {
     /// Creates a new file and opens it for reading and writing; permissions are inherited from the
     /// directory, and `mode` has no effect.
     ///
-    /// # Errors `AlreadyExists` if the name is in use; otherwise the operating system's error.
+    /// # Errors
+    /// `AlreadyExists` if the name is in use; otherwise the operating system's error.
     pub fn create_file(&self, name: &OsStr, _mode: u32) -> io::Result<File> {
         File::options().read(true).write(true).create_new(true).open(self.join(name)?)
     }
 
     /// Opens a regular file; refuses anything else.
     ///
-    /// # Errors The operating system's error; `InvalidInput` if the name is not that of a regular file.
+    /// # Errors
+    /// The operating system's error; `InvalidInput` if the name is not that of a regular file.
     pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
         self.open_as(name, false)
     }
@@ -308,7 +313,8 @@ impl Directory {
 
     /// Renames a file to a name that must not exist.
     ///
-    /// # Errors `AlreadyExists` if the name is in use.
+    /// # Errors
+    /// `AlreadyExists` if the name is in use.
     pub fn rename_to_new(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         self.try_rename_to_new(from, to).map(drop)
     }

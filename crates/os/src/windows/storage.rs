@@ -259,7 +259,8 @@ impl Tree {
 
     /// The volume from which Windows runs.
     ///
-    /// # Errors If the environment does not specify the volume.
+    /// # Errors
+    /// If the environment does not specify the volume.
     pub fn root_device(&self) -> Result<Option<Node>, Untold> {
         let Some(drive) = std::env::var_os("SystemDrive") else {
             let why = io::ErrorKind::NotFound.into();

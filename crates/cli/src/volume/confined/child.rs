@@ -228,7 +228,8 @@ pub fn begin<T>(
 
 /// Drops the privileges of this process.
 ///
-/// # Errors If privileges remain, or the kernel does not filter system calls. In that case, no part of the volume has
+/// # Errors
+/// If privileges remain, or the kernel does not filter system calls. In that case, no part of the volume has
 /// been read yet.
 fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
     let rights = give_up_rights().context("it keeps root privileges");

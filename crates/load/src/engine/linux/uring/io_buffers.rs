@@ -17,7 +17,8 @@ pub(super) struct IoBuffers {
 impl IoBuffers {
     /// With `reads_into_second`, reads use the second buffers, otherwise the source buffers.
     ///
-    /// # Safety `base` points to `depth * block` bytes, or twice as many with `second`. Nothing else refers to these
+    /// # Safety
+    /// `base` points to `depth * block` bytes, or twice as many with `second`. Nothing else refers to these
     /// bytes, not even requests in flight. The bytes outlive this value and every request that uses it.
     pub(super) unsafe fn new(
         base: *mut u8,
