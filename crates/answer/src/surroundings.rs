@@ -59,9 +59,18 @@ pub fn surroundings(record: &Record) -> Vec<(About, String)> {
     facts
 }
 
+/// What follows the duration of a partial run.
+fn ending(record: &Record) -> &'static str {
+    match (record.partial, record.time_ran_out()) {
+        (true, true) => ", time ran out",
+        (true, false) => ", interrupted",
+        (false, _) => "",
+    }
+}
+
 /// Date, duration and profile, in one line.
 pub fn occasion(record: &Record) -> String {
-    let partial = if record.partial { ", interrupted" } else { "" };
+    let partial = ending(record);
     let emulated = match (&record.target.emulated, &record.machine.emulated) {
         (Some(device), _) => format!("EMULATED {}, ", device.model),
         (None, Some(_)) => "EMULATED, ".to_owned(),
@@ -93,7 +102,7 @@ pub fn meta(record: &Record) -> String {
     let machine = &record.machine;
     let emulated = if machine.emulated.is_some() { "EMULATED machine, " } else { "" };
     let cpus = count(machine.cpus as usize, "CPU", "CPUs");
-    let partial = if record.partial { ", interrupted" } else { "" };
+    let partial = ending(record);
     let day = record.started.get(..10).unwrap_or(&record.started);
     let own = record.title.as_ref().map_or_else(String::new, |title| format!("{title} · "));
     format!(

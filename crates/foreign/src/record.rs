@@ -113,7 +113,8 @@ pub fn from_record(
     }
     let mut remarks: Vec<String> = record.notes.iter().map(|note| names.text(note)).collect();
     if record.partial {
-        remarks.push(format!("{label}: the run was interrupted; fewer trials than planned"));
+        let how = if record.time_ran_out() { "time ran out" } else { "run was interrupted" };
+        remarks.push(format!("{label}: the {how}; fewer trials than planned"));
     }
     let files = vec![path.to_owned()];
     let mut set = Set { label, formats: vec![Format::Record], files, cells, remarks };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DiskCounts, Record, Threads};
+use crate::{DiskCounts, Record, StopReason, Threads};
 
 /// Name of the [part](Trial::parts) of a block workload's time in which writes cached below an encrypted file system
 /// were written to the device.
@@ -218,6 +218,12 @@ impl Trial {
 }
 
 impl Record {
+    /// Whether the run is partial because its budget ran out. A killed run has not recorded why its workloads ended.
+    pub fn time_ran_out(&self) -> bool {
+        let is = |reason| self.stops.iter().any(|stop| stop.reason == reason);
+        self.partial && is(StopReason::Budget) && !is(StopReason::Interrupted)
+    }
+
     /// The measured trials of one workload and arm by block: `(block, trial)`, ascending.
     pub fn trials_of<'a>(&'a self, workload: &str, arm: &str) -> Vec<(u32, &'a Trial)> {
         trials_of(&self.trials, workload, arm)

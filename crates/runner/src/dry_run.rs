@@ -11,6 +11,7 @@ use cryptbench_system::ArmSpec;
 use cryptbench_text::{human, shown};
 
 use crate::decide::arms::makes_a_disk;
+use crate::decide::limits::short_budget;
 use crate::decide::sizes::containers;
 use crate::decide::storage::{EmulatedStorage, Present, Range, Storage, Target, Targets};
 use crate::decide::{Plan, decide};
@@ -118,6 +119,7 @@ fn on_present(plan: &Plan, present: &Present, request: &Request, runs: Option<&P
         forecast.scratch_bytes = forecast.scratch_bytes.saturating_add(files + containers);
     }
     let mut remarks = present.targets.notes(size);
+    remarks.extend(short_budget(&plan.recorded));
     remarks.extend(plan.remarks.iter().cloned());
     let described = |target: &Target| (shown(&target.path), target.in_words());
     let (directory, storage) = described(plain);
@@ -182,7 +184,7 @@ fn on_emulated(plan: &Plan, storage: &EmulatedStorage, request: &Request) -> Dry
         scratch: (range.size, range.reason.clone()),
         plan: plan.recorded.clone(),
         measured: None,
-        remarks: plan.remarks.clone(),
+        remarks: short_budget(&plan.recorded).into_iter().chain(plan.remarks.clone()).collect(),
     }
 }
 

@@ -23,10 +23,11 @@ pub fn wear(runs: &[DryRun]) -> Option<String> {
     }
     let written =
         runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.forecast.bytes_written));
-    said(written, first.disk.as_ref())
+    said(written, first.disk.as_ref(), first.measured.is_some())
 }
 
-fn said(written: u64, disk: Option<&Device>) -> Option<String> {
+/// `is_measured`: an earlier run measured this disk. Otherwise the amount is that of an assumed speed.
+fn said(written: u64, disk: Option<&Device>, is_measured: bool) -> Option<String> {
     let size = disk.map(|disk| disk.size_bytes).filter(|size| *size > 0);
     let is_much = written > MUCH || size.is_some_and(|size| written > size / 10);
     if !is_much {
@@ -34,12 +35,13 @@ fn said(written: u64, disk: Option<&Device>) -> Option<String> {
     }
     let of_disk =
         size.map_or(String::new(), |size| format!(", {}", times(written as f64 / size as f64)));
+    let speed = if is_measured { "" } else { " at the speed of a SATA SSD" };
     let drive = size.unwrap_or(USUAL);
     let rated = drive as f64 * RATED;
     let this = if size.is_some() { "this size" } else { "1 TB" };
     Some(format!(
-        "This plan writes {}{of_disk}. That is {} of the {} that an SSD of {this} is typically rated for (Samsung \
-         870 EVO: 600 TB per TB). A shorter --budget writes less.",
+        "This plan writes {}{speed}{of_disk}. That is {} of the {} that an SSD of {this} is typically rated for (Samsung \
+         870 EVO: 600 TB per TB). A shorter budget writes less.",
         decimal(written as f64),
         percent(written as f64 / rated),
         decimal(rated),
@@ -94,21 +96,21 @@ mod tests {
     fn what_is_much_is_said_with_its_part_of_the_endurance() {
         let gb = 1_000_000_000;
         let small = disk(64 * gb);
-        assert_eq!(said(6 * gb, Some(&small)), None);
-        assert_eq!(said(190 * gb, None), None);
-        assert_eq!(said(199 * gb, Some(&disk(2000 * gb))), None);
+        assert_eq!(said(6 * gb, Some(&small), true), None);
+        assert_eq!(said(190 * gb, None, true), None);
+        assert_eq!(said(199 * gb, Some(&disk(2000 * gb)), true), None);
         let said = [
-            said(7 * gb, Some(&small)),
-            said(3700 * gb, Some(&disk(512 * gb))),
-            said(210 * gb, Some(&disk(4000 * gb))),
-            said(3700 * gb, None),
+            said(7 * gb, Some(&small), true),
+            said(3700 * gb, Some(&disk(512 * gb)), false),
+            said(210 * gb, Some(&disk(4000 * gb)), true),
+            said(3700 * gb, None, false),
         ]
         .map(Option::unwrap);
         insta::assert_snapshot!(said.join("\n"), @"
-        This plan writes 7.0 GB, 11 % of the disk's size. That is 0.02 % of the 38 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter --budget writes less.
-        This plan writes 3.7 TB, 7.2 times the disk's size. That is 1.2 % of the 307 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter --budget writes less.
-        This plan writes 210 GB, 5 % of the disk's size. That is 0.01 % of the 2400 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter --budget writes less.
-        This plan writes 3.7 TB. That is 0.6 % of the 600 TB that an SSD of 1 TB is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter --budget writes less.
+        This plan writes 7.0 GB, 11 % of the disk's size. That is 0.02 % of the 38 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter budget writes less.
+        This plan writes 3.7 TB at the speed of a SATA SSD, 7.2 times the disk's size. That is 1.2 % of the 307 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter budget writes less.
+        This plan writes 210 GB, 5 % of the disk's size. That is 0.01 % of the 2400 TB that an SSD of this size is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter budget writes less.
+        This plan writes 3.7 TB at the speed of a SATA SSD. That is 0.6 % of the 600 TB that an SSD of 1 TB is typically rated for (Samsung 870 EVO: 600 TB per TB). A shorter budget writes less.
         ");
     }
 }

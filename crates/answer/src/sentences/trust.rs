@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cryptbench_record::{ArmRole, Cell, Pattern, StopReason, Verdict, Workload};
+use cryptbench_record::{ArmRole, Cell, Pattern, Record, StopReason, Verdict, Workload};
 
 use super::arms::names;
 use super::{Sentence, View, of_workloads};
@@ -130,12 +130,15 @@ pub(super) fn plain_against_itself(view: &View<'_>) -> Option<Sentence> {
     Some(Sentence::new(8, text))
 }
 
+/// When and why a partial run ended.
+pub(super) fn ended_early(record: &Record) -> String {
+    let how = if record.time_ran_out() { "The time ran out" } else { "The run was interrupted" };
+    format!("{how} after {}", duration(record.elapsed_s))
+}
+
 /// Pairs, reasons for stopping, and noise. For a partial run, the sentence says first that the run is partial.
 pub(super) fn basis(view: &View<'_>) -> Option<Sentence> {
-    let interrupted = view
-        .record
-        .partial
-        .then(|| format!("The run was interrupted after {}", duration(view.record.elapsed_s)));
+    let interrupted = view.record.partial.then(|| ended_early(view.record));
     let text = match (interrupted, pairs(view)) {
         (None, None) => return None,
         (Some(interrupted), None) => {

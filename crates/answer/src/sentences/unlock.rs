@@ -6,7 +6,8 @@ use cryptbench_estimate::opening::{Opening, opening};
 use cryptbench_record::{Arm, ArmRole, Workload};
 
 use super::View;
-use crate::quantity::{count, duration, fraction, seconds};
+use super::trust::ended_early;
+use crate::quantity::{count, fraction, seconds};
 
 /// Up to this many arms are described individually.
 const MOST_ARMS: usize = 3;
@@ -38,7 +39,7 @@ fn basis(view: &View<'_>, ways: &[(&Workload, Times<'_>)]) -> Option<String> {
         (least, most) => format!("{least} to {most} openings"),
     };
     let lead = match view.record.partial {
-        true => format!("The run was interrupted after {}: each", duration(view.record.elapsed_s)),
+        true => format!("{}: each", ended_early(view.record)),
         false => "Each".to_owned(),
     };
     Some(format!("{lead} time is the median of {range}, interleaved, with its interval."))

@@ -260,4 +260,9 @@ fn a_study_that_writes_much_says_so_first() {
     let little = s.run(&[&["run", "--dry-run", "--json"], &short[..]].concat());
     let little: Value = serde_json::from_slice(&little.stdout).unwrap();
     assert!(little["wear"].is_null(), "{little}");
+    let short = "A budget of 30 s is short for ";
+    assert!(
+        little["remarks"][0].as_str().is_some_and(|remark| remark.starts_with(short)),
+        "{little}"
+    );
 }

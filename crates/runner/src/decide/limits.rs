@@ -119,7 +119,7 @@ impl Limits {
         let trials = request.trials.or(profile.trials);
         let budget = request.budget.unwrap_or(match trials {
             Some(_) => UNBOUNDED,
-            None => DEFAULT_BUDGET.mul_f64((arms as f64 / USUAL_ARMS).max(1.0)),
+            None => usual_budget(arms),
         });
         let (min_pairs, max_pairs) = match trials {
             Some(trials) => (trials, trials),
@@ -137,6 +137,26 @@ impl Limits {
         let ramp_s = profile.ramp_s.unwrap_or_else(|| usual_ramp(trial.as_secs_f64()));
         Self { budget, trial, trial_is_asked: asked.is_some(), ramp_s, min_pairs, max_pairs }
     }
+}
+
+/// The default budget of a run whose number of trials depends on the precision.
+fn usual_budget(arms: usize) -> Duration {
+    DEFAULT_BUDGET.mul_f64((arms as f64 / USUAL_ARMS).max(1.0))
+}
+
+/// Warns of a budget below half the default.
+pub(crate) fn short_budget(plan: &record::Plan) -> Option<String> {
+    let usual = usual_budget(plan.arms.len()).as_secs_f64();
+    let is_short = plan.fixed_trials().is_none() && plan.budget_s < usual / 2.0;
+    is_short.then(|| {
+        format!(
+            "A budget of {:.0} s is short for {} workloads on {} choices: figures may stay undecided or have too few \
+             repeats. The default is {usual:.0} s.",
+            plan.budget_s,
+            plan.workloads.len(),
+            plan.arms.len()
+        )
+    })
 }
 
 /// The plan for `arms` in the form of the record, and whether the length of its trials was set.

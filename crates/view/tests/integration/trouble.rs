@@ -3,6 +3,7 @@
 
 use cryptbench_answer::Labelled;
 use cryptbench_answer::remarks::remarks;
+use cryptbench_answer::surroundings::{meta, occasion};
 use cryptbench_record::{
     ArmRole, InUse, Limits, MemoryCost, Operation, PairedTarget, PlaceKind, Power, Record,
     StopReason, Trial, Why, Workload,
@@ -281,4 +282,17 @@ fn a_run_that_can_go_on_says_so_with_the_rights_that_it_had() {
         Open   The run ended early, after 7 min. To continue: cryptbench run --resume
                RUN_DIRECTORY
         ");
+}
+
+#[test]
+fn a_run_whose_time_ran_out_is_not_called_interrupted() {
+    let mut record = of(vec![gocryptfs()]).record();
+    record.partial = true;
+    for (reason, ending) in
+        [(StopReason::Budget, ", time ran out"), (StopReason::Interrupted, ", interrupted")]
+    {
+        record.stops.iter_mut().for_each(|stop| stop.reason = reason);
+        assert!(occasion(&record).ends_with(ending), "{}", occasion(&record));
+        assert!(meta(&record).contains(&format!("{ending}, ")), "{}", meta(&record));
+    }
 }

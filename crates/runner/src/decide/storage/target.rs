@@ -92,10 +92,8 @@ impl Target {
         // A mistyped directory name would create a file, and the wrong disk would be measured: that of the parent
         // directory.
         if target.extension().is_none() {
-            return Err(refuse(format!(
-                "no such directory; to create a scratch file with that name, add an extension: {}.scratch",
-                shown(target)
-            )));
+            let problem = "no such directory; check the path, or create the directory";
+            return Err(refuse(problem.to_owned()));
         }
         Ok(found)
     }
@@ -438,7 +436,7 @@ mod tests {
             /dev/no-such-device-of-this-machine: does not exist, and scratch files are not created among device files; \
                 check the device name
             DIR/link: is a broken symbolic link; specify a directory
-            DIR/dta: no such directory; to create a scratch file with that name, add an extension: DIR/dta.scratch
+            DIR/dta: no such directory; check the path, or create the directory
             ");
         assert_eq!(fs::read(&file).unwrap(), b"data");
     }
