@@ -63,6 +63,8 @@ pub struct Beside {
 
 /// A choice, or the floor.
 pub struct Column {
+    /// Identifier of its arm.
+    pub arm: String,
     /// Its name for users.
     pub name: String,
     /// The cipher, if it is the engine in this process.
@@ -252,6 +254,7 @@ fn columns(view: &View<'_, '_>, arms: &[&Arm]) -> Columns {
     let column = |arm: &&Arm| {
         let is_engine = arm.system == BUILTIN.name;
         Column {
+            arm: arm.id.clone(),
             name: name(arm),
             cipher: cipher(arm).filter(|_| is_engine),
             is_engine,

@@ -13,14 +13,16 @@ use cryptbench_estimate::ranking::Mean;
 use cryptbench_record::Record;
 use serde_json::{Value, json};
 
+use crate::drawing::hues;
+
 /// Percentages below which a mean over several workloads is shown with a decimal.
 const FINE_MEAN: f64 = 19.95;
 
 /// Headline, table, what to use and what to avoid, the bottleneck of each choice, and open questions. `here` is
-/// the directory in which the user will type commands.
-pub fn render(report: &Report<'_>, here: Option<&Path>) -> Value {
+/// the directory in which the user will type commands, and `run` that of the run.
+pub fn render(report: &Report<'_>, here: Option<&Path>, run: Option<&str>) -> Value {
     let Report { record, answer, .. } = report;
-    let command = |open: &Open| open.command.as_ref().map(|command| command.typed(here));
+    let command = |open: &Open| open.command.as_ref().map(|command| command.typed_of(here, run));
     let open = |open: &Open| json!({ "text": open.text, "command": command(open) });
     json!({
         "schema": "cryptbench.answer/1",
@@ -104,6 +106,8 @@ fn of_columns(columns: &Columns, record: &Record) -> Value {
     let rows: Vec<Value> = rows.collect();
     let mut table = table(&caption(&title, record), "Workload", &headings, &rows, &notes);
     let hollow: Vec<bool> = columns.columns.iter().map(|c| c.is_engine).collect();
+    let arms = columns.columns.iter().map(|column| column.arm.as_str());
+    table["colours"] = hues(&record.plan.arms, arms).into();
     // For each of the last headings, which share a scale: whether its column is only the cipher, not a system.
     table["hollow"] = hollow.into();
     table

@@ -31,7 +31,7 @@ pub(crate) use percentiles::{Ladder, Percentiles};
 #[cfg(feature = "png")]
 pub(crate) use png::png;
 pub use role::Role;
-pub(crate) use role::{arm_role, rules};
+pub(crate) use role::{arm_role, hues, rules};
 pub(crate) use surface::{Surface, Trace};
 pub(crate) use svg::{Ink, svg};
 pub(crate) use two_sided::{Block, Side, TwoSided};

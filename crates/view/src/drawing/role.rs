@@ -1,5 +1,6 @@
 //! Colours by their meaning. Each has a value in the light and in the dark scheme.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use cryptbench_record::{Arm, ArmRole};
@@ -122,6 +123,24 @@ pub(crate) fn arm_role(arms: &[Arm], arm: &Arm) -> Role {
     }
 }
 
+/// The properties of the colours of a figure's columns: the hues that these arms have in the charts, or, if some of
+/// them have the same, a separate one for each. They are darker than in the charts, because text has them.
+pub(crate) fn hues<'a>(arms: &[Arm], columns: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    let role = |id: &str| arms.iter().find(|arm| arm.id == id).map(|arm| arm_role(arms, arm));
+    let hue = |id: &str| match role(id) {
+        Some(Role::Encrypted(0)) => "s1",
+        Some(Role::Encrypted(1)) => "s0",
+        Some(Role::Encrypted(2)) => "s2",
+        _ => "s3",
+    };
+    let found: Vec<&str> = columns.map(hue).collect();
+    let distinct: HashSet<_> = found.iter().collect();
+    match distinct.len() == found.len() {
+        true => found,
+        false => (0..found.len()).map(|i| ["s0", "s1", "s2", "s3"][i.min(3)]).collect(),
+    }
+}
+
 /// The style rules of all roles: properties in both schemes, and classes that use them to fill and stroke.
 pub(crate) fn rules() -> Markup {
     let (mut light, mut dark, mut classes) = (String::new(), String::new(), String::new());
@@ -138,8 +157,6 @@ pub(crate) fn rules() -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::*;
 
     #[test]

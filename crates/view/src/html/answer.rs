@@ -10,6 +10,7 @@ use cryptbench_estimate::ranking::Mean;
 use maud::{Markup, html};
 
 use super::View;
+use crate::drawing::hues;
 
 /// Percent of plain speed at the right end of every chart; the left end is 0.
 const END: f64 = 125.0;
@@ -147,8 +148,11 @@ fn of_columns(view: &View<'_>, columns: &Columns) -> Markup {
         });
     }
     let noisy = columns.rows.iter().any(|row| row.noise.is_some());
+    let arms = columns.columns.iter().map(|column| column.arm.as_str());
+    let colours = hues(&view.record.plan.arms, arms).into_iter().enumerate();
+    let colours: String = colours.map(|(i, hue)| format!("--c{i}:var(--{hue});")).collect();
     html! {
-        figure.answer {
+        figure.answer style=(colours) {
             figcaption {
                 strong { (title) }
                 @for (i, column) in columns.columns.iter().enumerate() {

@@ -19,6 +19,51 @@
   const time = (us) =>
     us >= 999500 ? digits(us / 1e6) + " s" : us >= 999.5 ? digits(us / 1e3) + " ms" : digits(us) + " µs";
 
+  const download = (text, type, name) => {
+    const address = URL.createObjectURL(new Blob([text], { type }));
+    const link = make("a", { href: address, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+  };
+
+  /* A chart as a document: with its caption and legend above it, and with the styles of the page written out. */
+  const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-weight", "text-anchor"];
+  function drawn(svg, figure) {
+    const copy = svg.cloneNode(true);
+    const parts = (of) => [of, ...of.querySelectorAll("*")];
+    const styles = parts(svg).map((part) => getComputedStyle(part));
+    parts(copy).forEach((part, i) => STYLES.forEach((name) => part.style.setProperty(name, styles[i].getPropertyValue(name))));
+    const before = figure.parentElement.previousElementSibling;
+    const legend = figure.querySelector(".legend") ?? (before?.matches(".legend") ? before : null);
+    const lines = [figure.querySelector("figcaption"), ...(legend ? legend.querySelectorAll(".nobreak") : [])].filter(Boolean);
+    const { x, y, width, height } = svg.viewBox.baseVal;
+    lines.forEach((line, i) => {
+      const text = document.createElementNS(svg.namespaceURI, "text");
+      text.setAttribute("x", x);
+      text.setAttribute("y", y - 16 * (lines.length - i));
+      text.style.fill = getComputedStyle(line.querySelector(".swatch") ?? line).color;
+      text.textContent = line.textContent;
+      copy.append(text);
+    });
+    const top = 16 * (lines.length + 1);
+    copy.setAttribute("viewBox", [x, y - top, width, height + top].join(" "));
+    copy.setAttribute("width", width);
+    copy.setAttribute("height", height + top);
+    copy.removeAttribute("aria-hidden");
+    copy.style.fontSize = "12px";
+    copy.style.background = getComputedStyle(document.body).backgroundColor;
+    return new XMLSerializer().serializeToString(copy);
+  }
+  for (const svg of document.querySelectorAll("figure > .chart")) {
+    const figure = svg.parentElement;
+    const title = svg.querySelector("title").textContent;
+    const button = make("button", { type: "button", class: "save", "aria-label": "Save as SVG: " + title }, "Save as SVG");
+    button.addEventListener("click", () => download(drawn(svg, figure), "image/svg+xml", title.replace(/[^\w]+/g, "-").slice(0, 80) + ".svg"));
+    figure.append(button);
+  }
+
   /* Makes a chart a slider over its readings. The reading at the pointer or at the current step is shown in full. */
   function reader(svg) {
     const parts = [...svg.querySelectorAll(".told rect")];
@@ -135,12 +180,7 @@
 
   const save = make("button", { type: "button" }, "Save the record as JSON");
   save.addEventListener("click", () => {
-    const address = URL.createObjectURL(new Blob([block.textContent], { type: "application/json" }));
-    const link = make("a", { href: address, download: raw.dataset.run + ".json" });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(address), 10000);
+    download(block.textContent, "application/json", raw.dataset.run + ".json");
   });
   const box = make("details", {}, make("summary", {}, "Show the trials in the order in which they ran"));
   if (raw.dataset.run) raw.append(make("p", {}, save));
