@@ -232,9 +232,16 @@ fn refuse_other_sets(
         Some(set) => format!("the set {set}"),
         None => "explicitly chosen systems".to_owned(),
     };
+    let in_both = |arm: &&Arm| b.plan.arms.iter().any(|other| other.id == arm.id);
+    let options = a.plan.arms.iter().filter(in_both).map(|arm| format!("--arm {}", arm.id));
+    let options = options.collect::<Vec<_>>().join(" or ");
+    let remedy = match options.is_empty() {
+        true => "Measure".to_owned(),
+        false => format!("Select a choice that both have ({options}), or measure"),
+    };
     let reason = format!(
-        "measured {}, but {} measured {}: runs of different sets cannot be compared. Select a choice that both have, \
-         such as --arm plain, or measure both with the same --system",
+        "measured {}, but {} measured {}: runs of different sets cannot be compared. {remedy} both with the same \
+         --system",
         name(of_b),
         shown(at_a),
         name(of_a)

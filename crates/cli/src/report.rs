@@ -127,11 +127,11 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
             }
         }
         (format, Some(file)) => {
-            let bytes = rendered(&report, format, args.table)?;
+            let bytes = rendered(&report, format, args)?;
             written(file, cryptbench_os::write_named(file, &bytes))?;
         }
         (format, None) => {
-            let bytes = rendered(&report, format, args.table)?;
+            let bytes = rendered(&report, format, args)?;
             if format == FormatArg::Parquet && say::stdout_is_terminal() {
                 let reason = "cannot be printed on a terminal; specify a file with --output";
                 return Err(Refusal::usage(Path::new("--format parquet"), reason).into());
@@ -153,8 +153,8 @@ pub fn schema() -> ExitCode {
 }
 
 /// The record in a format other than HTML.
-fn rendered(report: &Report<'_>, format: FormatArg, table: TableArg) -> anyhow::Result<Vec<u8>> {
-    let rows = match table {
+fn rendered(report: &Report<'_>, format: FormatArg, args: &ReportArgs) -> anyhow::Result<Vec<u8>> {
+    let rows = match args.table {
         TableArg::Trials => Rows::Trials,
         TableArg::Cells => Rows::Cells,
     };
@@ -162,7 +162,8 @@ fn rendered(report: &Report<'_>, format: FormatArg, table: TableArg) -> anyhow::
         FormatArg::Html => html::page(report).into_bytes(),
         FormatArg::Json => cryptbench_record::to_json(&report.document()).into_bytes(),
         FormatArg::Answer => {
-            let answer = cryptbench_view::json::render(report, None);
+            let run = in_a_command(&beside(&args.record));
+            let answer = cryptbench_view::json::render(report, None, Some(&run));
             format!("{}\n", escaped_json(&serde_json::to_string_pretty(&answer)?)).into_bytes()
         }
         FormatArg::Csv => table::csv::render(report, rows).into_bytes(),
@@ -202,11 +203,15 @@ pub fn answer(
     let here = std::env::current_dir().ok();
     let full = format!("cryptbench report {} --full", printable(named));
     let page = page.map(|page| printable(&at_home(page)).into_owned());
-    let run =
-        run.map(|run| quoted_path(&std::path::absolute(run).unwrap_or_else(|_| run.to_owned())));
+    let run = run.map(in_a_command);
     let outlook =
         Outlook { here: here.as_deref(), full: &full, page: page.as_deref(), run: run.as_deref() };
     terminal::answer::render(report, style, outlook)
+}
+
+/// The directory of a run as an argument of a command that is typed in any directory.
+fn in_a_command(run: &Path) -> String {
+    quoted_path(&std::path::absolute(run).unwrap_or_else(|_| run.to_owned()))
 }
 
 /// A path in which `~` replaces the user's home directory.

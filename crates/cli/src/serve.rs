@@ -11,14 +11,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use cryptbench_answer::names::Names;
 use cryptbench_os::process::this_program;
+use cryptbench_record::Plan;
 use cryptbench_runner::RunError;
 use cryptbench_serve::{Address, Opener, Server, Site, open};
 use cryptbench_system::provision::runtime_directory;
 use cryptbench_text::chain;
 
 use crate::output::runs_directory;
-use crate::run::args::offered;
 use crate::say::{message, print};
 use args::ServeArgs;
 
@@ -37,7 +38,7 @@ pub fn serve(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let fleet = args.fleet.as_ref().map(std::path::absolute).transpose();
     let fleet = fleet.context("cannot find the fleet's directory")?;
     let (catalogue, plan) = (choices::catalogue as fn() -> _, plan::plan as fn(&_) -> _);
-    let site = Site { program, runs, fleet, catalogue, options: offered(), plan };
+    let site = Site { program, runs, fleet, catalogue, names, options: choices::options(), plan };
     // Signals are handled before the address is printed, so that a program that reads the address can stop the server
     // immediately.
     server.run(site, message, |address| {
@@ -58,6 +59,12 @@ fn opened(address: &Address) -> Option<Opener> {
             None
         }
     }
+}
+
+/// The names of a plan's choices.
+fn names(plan: &Plan) -> Vec<String> {
+    let names = Names::of(plan);
+    plan.arms.iter().map(|arm| names.arm(arm).to_owned()).collect()
 }
 
 /// The proposed target: the directory in which the program was started.

@@ -34,6 +34,8 @@ pub struct Catalogue {
 pub struct Offered {
     /// Long name, without the dashes.
     pub name: String,
+    /// Label of its field.
+    pub label: String,
     /// Its effect.
     pub about: String,
     /// The name of its value; `None` for a switch.
@@ -49,6 +51,8 @@ pub struct Offered {
 pub struct System {
     /// Name on the command line.
     pub name: String,
+    /// Name in the answer.
+    pub label: String,
     /// A one-line description.
     pub about: String,
     /// The system's version, if the system can run here.

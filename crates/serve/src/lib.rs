@@ -35,6 +35,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cryptbench_record::Plan;
 use tokio::net::TcpListener;
 
 pub use address::Address;
@@ -60,6 +61,8 @@ pub struct Site {
     /// Returns the choices of this machine. The server calls this again when the page is opened while no run is in
     /// progress.
     pub catalogue: fn() -> Catalogue,
+    /// Returns the names of a plan's choices, as in the answer and in the plan's order.
+    pub names: fn(&Plan) -> Vec<String>,
     /// The options of `run` that an order may contain.
     pub options: Vec<Offered>,
     /// Plans the run with these arguments of `run`, with the program's own parser and checks, and
@@ -131,7 +134,7 @@ impl Server {
         let app = routes::App {
             address: Arc::new(self.address),
             measurement: Arc::clone(&measurement),
-            runs: Arc::new(Runs::new(site.runs)),
+            runs: Arc::new(Runs::new(site.runs, site.names)),
             fleet: site.fleet.map(Arc::new),
             asked: Arc::new(asked::Asked::new(site.program)),
             plan: site.plan,

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::address::Address;
-use crate::asked::{Asked, Turn};
+use crate::asked::{Asked, NoAnswer, Turn};
 use crate::assets::{ASSETS, PAGE, answer};
 use crate::events::stream_from;
 use crate::guard::guard;
@@ -257,13 +257,26 @@ async fn delete(
 struct Two {
     a: String,
     b: String,
+    /// The only choice to compare, by its identifier.
+    arm: Option<String>,
 }
 
 async fn compare(State(app): State<App>, Query(two): Query<Two>) -> Answer<Response> {
     let found = [find(&app, two.a).await?, find(&app, two.b).await?];
-    let mut question: Vec<OsString> = ["compare", "--json", "--"].map(Into::into).into();
-    question.extend(found.map(OsString::from));
-    Ok(json_text(ask(&app, &question).await?))
+    let mut question: Vec<OsString> = ["compare", "--json"].map(Into::into).into();
+    question.extend(two.arm.map(|arm| format!("--arm={arm}").into()));
+    question.push("--".into());
+    question.extend(found.iter().map(Into::into));
+    let compared = quiet(&app, DISTURBS).await?.ask(&question).await;
+    // The page calls the two runs A and B, and does not show their directories.
+    let called = |problem: String| {
+        let [a, b] = found.each_ref().map(|directory| shown(directory));
+        problem.replace(&a, "A").replace(&b, "B")
+    };
+    Ok(json_text(compared.map_err(|no| match no {
+        NoAnswer::Refused(problem) => NoAnswer::Refused(called(problem)),
+        failed => failed,
+    })?))
 }
 
 async fn find(app: &App, name: String) -> Answer<PathBuf> {

@@ -14,11 +14,13 @@ use std::time::SystemTime;
 
 use cryptbench_os::{Directory, FileType};
 use cryptbench_record::{
-    Arm, ArmRole, LOG, LONGEST_TITLE, Record, Results, StopReason, TITLE, TitleError, WorkloadStop,
-    is_being_written, set_title, title,
+    Arm, ArmRole, LOG, LONGEST_TITLE, Plan, Record, Results, StopReason, TITLE, TitleError,
+    WorkloadStop, is_being_written, set_title, title,
 };
 use cryptbench_text::{chain, shown};
 use serde::Serialize;
+
+use crate::Choice;
 
 /// Maximum length of the name of a run's directory.
 const LONGEST_NAME: usize = 128;
@@ -34,6 +36,8 @@ const FILES: [&str; 4] = [TITLE, "report.html", LOG, RECORD];
 /// The directory of runs, with cached summaries: each record is read once, not every time the list is shown.
 pub(crate) struct Runs {
     directory: PathBuf,
+    /// The names of a plan's choices.
+    names: fn(&Plan) -> Vec<String>,
     known: Mutex<HashMap<String, Known>>,
 }
 
@@ -84,9 +88,15 @@ pub(crate) struct Summary {
     elapsed_s: f64,
     partial: bool,
     cancelled: bool,
+    time_ran_out: bool,
     profile: String,
     workloads: usize,
+    /// The choices apart from plain storage.
     arms: Vec<String>,
+    /// The set that the program chose. Runs of different sets are compared by one choice at a time.
+    set: Option<String>,
+    /// All choices.
+    choices: Vec<Choice>,
     directory: String,
     device: Option<String>,
     emulated: bool,
@@ -95,8 +105,8 @@ pub(crate) struct Summary {
 }
 
 impl Runs {
-    pub(crate) fn new(directory: PathBuf) -> Self {
-        Self { directory, known: Mutex::default() }
+    pub(crate) fn new(directory: PathBuf, names: fn(&Plan) -> Vec<String>) -> Self {
+        Self { directory, names, known: Mutex::default() }
     }
 
     /// The directory of the run `name`, if it exists. A name contains only letters, digits and `-_.`, so it cannot
@@ -167,7 +177,7 @@ impl Runs {
                 Some(match known.get(&name) {
                     Some(k) if k.stamp == stamp => k.run.clone(),
                     _ => {
-                        let run = read(&name, &directory);
+                        let run = read(&name, &directory, self.names);
                         known.insert(name, Known { stamp, run: run.clone() });
                         run
                     }
@@ -210,7 +220,7 @@ pub(crate) fn bytes(path: &Path) -> Option<Vec<u8>> {
     fs::read(path).ok()
 }
 
-fn read(name: &str, directory: &Path) -> Run {
+fn read(name: &str, directory: &Path, names: fn(&Plan) -> Vec<String>) -> Run {
     let path = directory.join(RECORD);
     let found = match file(&path) {
         Some(found) if found.len() <= LONGEST_FILE => {
@@ -219,25 +229,31 @@ fn read(name: &str, directory: &Path) -> Run {
         _ => Err(format!("{} is too long for this page.", shown(&path))),
     };
     let (summary, problem) = match found {
-        Ok(record) => (Some(summary(&record)), None),
+        Ok(record) => (Some(summary(&record, &names(&record.plan))), None),
         Err(problem) => (None, Some(problem)),
     };
     Run { name: name.to_owned(), title: title(directory), summary, problem }
 }
 
-fn summary(record: &Record) -> Summary {
+/// The summary of a record whose choices have these names.
+fn summary(record: &Record, names: &[String]) -> Summary {
     let device = record.target.device.as_ref();
-    let is_plain = |arm: &&Arm| matches!(arm.role, ArmRole::Plain | ArmRole::PlainAgain);
-    let arms = record.plan.arms.iter().filter(|arm| !is_plain(arm));
+    let is_plain = |arm: &Arm| matches!(arm.role, ArmRole::Plain | ArmRole::PlainAgain);
+    let named = || record.plan.arms.iter().zip(names);
     let interrupted = |stop: &WorkloadStop| stop.reason == StopReason::Interrupted;
     Summary {
         started: record.started.clone(),
         elapsed_s: record.elapsed_s,
         partial: record.partial,
+        time_ran_out: record.time_ran_out(),
         cancelled: record.stops.iter().any(interrupted),
         profile: record.plan.profile.clone(),
         workloads: record.plan.workloads.len(),
-        arms: arms.map(|arm| arm.label.clone()).collect(),
+        arms: named().filter(|(arm, _)| !is_plain(arm)).map(|(_, name)| name.clone()).collect(),
+        set: record.plan.arm_set().map(ToOwned::to_owned),
+        choices: named()
+            .map(|(arm, name)| Choice { name: arm.id.clone(), label: name.clone() })
+            .collect(),
         directory: record.target.directory.clone(),
         device: device.map(|d| d.model.as_deref().unwrap_or(&d.name).trim().to_owned()),
         emulated: record.target.emulated.is_some(),
@@ -256,6 +272,10 @@ fn headline(results: &Results) -> String {
 mod tests {
     use super::*;
 
+    fn labels(plan: &Plan) -> Vec<String> {
+        plan.arms.iter().map(|arm| arm.label.clone()).collect()
+    }
+
     #[test]
     fn only_names_of_runs_lead_somewhere() {
         let dir = tempfile::tempdir().unwrap();
@@ -266,7 +286,7 @@ mod tests {
                 fs::write(dir.path().join(place).join(RECORD), "{}").unwrap();
             }
         }
-        let runs = Runs::new(runs);
+        let runs = Runs::new(runs, labels);
         assert!(runs.find("20260101-000000-abcdef").is_some());
         let long = "a".repeat(200);
         for name in ["", ".", "..", "../outside", "empty", ".hidden", "-x", "a/b", "a\0b", &long] {
@@ -294,7 +314,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let run = dir.path().join("one");
         fs::create_dir_all(&run).unwrap();
-        let runs = Runs::new(dir.path().to_owned());
+        let runs = Runs::new(dir.path().to_owned(), labels);
         assert!(matches!(runs.rename("one", "x"), Err(NotChanged::Unknown)), "no record");
         for file in FILES {
             fs::write(run.join(file), "{}").unwrap();
@@ -326,7 +346,7 @@ mod tests {
             fs::write(place.join(RECORD), "{}").unwrap();
         }
         std::os::unix::fs::symlink(&outside, all.join("link")).unwrap();
-        let runs = Runs::new(all.clone());
+        let runs = Runs::new(all.clone(), labels);
         let log = cryptbench_record::TrialLog::create(&Directory::open(&all.join("busy")).unwrap())
             .unwrap();
         assert!(matches!(runs.delete("busy"), Err(NotChanged::Running)));
@@ -346,7 +366,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let run = dir.path().join("runs/one");
         fs::create_dir_all(&run).unwrap();
-        let runs = Runs::new(dir.path().join("runs"));
+        let runs = Runs::new(dir.path().join("runs"), labels);
         let record = run.join(RECORD);
         // The name is first reserved by an empty file.
         fs::write(&record, "").unwrap();

@@ -293,6 +293,7 @@ fn offer(arg: &Arg) -> Offered {
     let default = arg.get_default_values().first().filter(|_| arg.get_action().takes_values());
     Offered {
         name: arg.get_long().unwrap_or_default().to_owned(),
+        label: String::new(),
         about: arg.get_help().map(ToString::to_string).unwrap_or_default(),
         takes: arg
             .get_value_names()

@@ -1,11 +1,13 @@
 //! The choices on the page: the same tables as `systems`, `ciphers --list` and `profiles`.
 
+use cryptbench_answer::names::of_system;
 use cryptbench_devices::Model;
 use cryptbench_load::Profile;
-use cryptbench_serve::{Catalogue, Choice, Format, Profile as Offered, System};
+use cryptbench_serve::{Catalogue, Choice, Format, Offered, Profile as OfferedProfile, System};
 use cryptbench_studies::abouts;
 use cryptbench_system::Availability;
 
+use super::terms::label;
 use super::{devices, here, mounted};
 use crate::run::args::offered;
 
@@ -25,13 +27,23 @@ pub fn catalogue() -> Catalogue {
             .collect(),
         studies: abouts().map(|study| choice(&study.letter.to_string(), study.title)).collect(),
         profiles: profiles
-            .map(|p| Offered { name: p.name, about: p.description, workloads: p.workloads.len() })
+            .map(|p| OfferedProfile {
+                name: p.name,
+                about: p.description,
+                workloads: p.workloads.len(),
+            })
             .collect(),
         mounted: mounted::mounted(&here()),
         devices: devices::devices(),
         formats: formats(),
-        options: offered(),
+        options: options(),
     }
+}
+
+/// The options of `run` that the page offers, with the labels of their fields.
+pub fn options() -> Vec<Offered> {
+    let labelled = |option: Offered| Offered { label: label(&option.name), ..option };
+    offered().into_iter().map(labelled).collect()
 }
 
 fn choice(name: &str, label: &str) -> Choice {
@@ -46,6 +58,7 @@ fn system(system: &&cryptbench_system::System) -> System {
     let settings = system.settings().iter();
     System {
         name: system.name().to_owned(),
+        label: of_system(system.name()),
         about: system.about().to_owned(),
         version,
         reason,

@@ -19,9 +19,17 @@ const FIELDS: [(&str, &str); 13] = [
     ("systems", "Encryption systems"),
 ];
 
-/// The label of an option's field on the page. Options without a field keep their name.
+/// Labels of fields whose options' names say too little.
+const SAID: [(&str, &str); 4] = [
+    ("like", "Like an earlier run"),
+    ("no-why", "Do not measure what explains costs"),
+    ("pim", "PIM"),
+    ("prf", "PRF"),
+];
+
+/// The label of an option's field on the page. Other options keep their name.
 pub fn label(option: &str) -> String {
-    match FIELDS.iter().find(|(name, _)| *name == option) {
+    match FIELDS.iter().chain(&SAID).find(|(name, _)| *name == option) {
         Some((_, label)) => (*label).to_owned(),
         None => capitalised(&option.replace('-', " ")),
     }

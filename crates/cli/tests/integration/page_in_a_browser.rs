@@ -58,6 +58,23 @@ fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
         let faults = axe::faults(&mut tab, script);
         assert!(faults.is_empty(), "unfolded: {faults:#?}");
     }
+    // Each chart can be saved as a document with its caption, its legend and its colours.
+    let saved = tab.eval(
+        "(async () => {
+            const blobs = [];
+            URL.createObjectURL = (blob) => { blobs.push(blob); return 'blob:none'; };
+            const figures = [...document.querySelectorAll('figure:has(.chart)')];
+            for (const figure of figures) figure.querySelector('button.save').click();
+            const texts = await Promise.all(blobs.map((blob) => blob.text()));
+            return texts.map((text, i) => {
+                const file = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
+                const caption = figures[i].querySelector('figcaption').textContent;
+                return file.nodeName === 'svg' && file.textContent.includes(caption) && !text.includes('var(');
+            });
+        })()",
+    );
+    let saved = saved.as_array().unwrap();
+    assert!(saved.len() >= 4 && saved.iter().all(|one| *one == true), "{saved:?}");
     // A link in the table of contents opens its target.
     tab.eval("document.querySelectorAll('details.fold').forEach((fold) => { fold.open = false })");
     tab.eval("document.querySelector('nav.contents a[href=\"#method\"]').click()");

@@ -93,3 +93,49 @@ fn a_port_that_is_taken_is_refused_or_another_is_chosen() {
     assert_ne!(other.address, serving.address);
     assert_eq!(serving.interrupt(), Some(0));
 }
+
+#[test]
+fn runs_of_different_sets_have_named_choices_of_which_one_is_compared() {
+    let s = Sandbox::new();
+    for more in [&["--quiet", "--system", "builtin", "--sector-size", "4096"][..], &["--quiet"]] {
+        let done = s.run(&s.tiny(more));
+        assert!(done.status.success(), "{}", crate::sandbox::text(&done.stderr));
+    }
+    let serving = Serving::new(&s);
+    let runs = serving.get("/api/runs");
+    let [b, a] = [&runs[0], &runs[1]];
+    assert_ne!(a["summary"]["set"], b["summary"]["set"], "{runs:#}");
+    // The names are those of the answer, not the labels.
+    let answer = serving.get(&format!("/api/runs/{}/answer", b["name"].as_str().unwrap()));
+    let arms = b["summary"]["arms"].as_array().unwrap();
+    let said = answer.to_string();
+    assert!(arms.iter().any(|arm| said.contains(arm.as_str().unwrap())), "{arms:?}\n{answer:#}");
+    let names = ["a", "b"].into_iter().zip([a, b]);
+    let question = names.map(|(side, run)| format!("{side}={}", run["name"].as_str().unwrap()));
+    let question = question.collect::<Vec<_>>().join("&");
+    let refused = serving.get(&format!("/api/compare?{question}"));
+    let problem = refused["problem"].as_str().unwrap();
+    assert!(
+        problem.starts_with("B: measured the set ") && problem.contains("--arm plain"),
+        "{problem}"
+    );
+    let compared = serving.get(&format!("/api/compare?{question}&arm=plain"));
+    assert!(!compared["cells"].as_array().unwrap().is_empty(), "{compared:#}");
+}
+
+#[test]
+fn the_answer_names_the_directory_of_a_run_that_can_be_resumed() {
+    let s = Sandbox::new();
+    let run = s.out().join("stopped");
+    std::fs::create_dir_all(&run).unwrap();
+    let record = include_str!("../fixtures/builtin-only.json");
+    let mut record: serde_json::Value = serde_json::from_str(record).unwrap();
+    record["partial"] = true.into();
+    record["stops"] = serde_json::json!([]);
+    std::fs::write(run.join("record.json"), record.to_string()).unwrap();
+    let done = s.run(&["report", "--format", "answer", run.to_str().unwrap()]);
+    let answer: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let command = format!("cryptbench run --resume {}", run.display());
+    let open = answer["open"].as_array().unwrap();
+    assert!(open.iter().any(|one| one["command"] == *command), "{answer:#}");
+}

@@ -1,7 +1,7 @@
 // The answer of a run as the terminal and its page have it: headline, table, what to take, what is open. The table of a
 // run that goes on is the same one, filling.
 
-import { h, s, scrolling, unbroken } from "./dom.js";
+import { h, s, say, scrolling, unbroken } from "./dom.js";
 import { askedBy, fill as fillForm, ready } from "./form.js";
 import { get } from "./server.js";
 
@@ -28,6 +28,12 @@ function content(value) {
 
 const shape = (table) => JSON.stringify([table.corner, table.headings, table.rows.map((row) => row.name)]);
 
+/** What the marks of `table` mean, such as `▼ slower`. */
+function marks(table) {
+  const all = table.rows.flatMap((row) => row.values).filter((value) => value?.mark);
+  return [...new Set(all.map((value) => `${value.mark} ${value.verdict}`))].join(" · ");
+}
+
 /** Draws `table` in `box`. One of the same shape only changes its cells, so that who reads it keeps the place. */
 export function draw(box, table) {
   const drawn = box.firstElementChild;
@@ -36,6 +42,7 @@ export function draw(box, table) {
     made.shape = shape(table);
     return box.replaceChildren(made);
   }
+  say(drawn.querySelector(".marks"), marks(table));
   drawn.querySelectorAll("tbody tr").forEach((row, y) => {
     row.querySelectorAll("td").forEach((cell, x) => fill(cell, table.rows[y].values[x]));
   });
@@ -59,7 +66,7 @@ function whole(table) {
   })));
   const made = h("table", { class: "shares" }, h("caption", null, table.caption), h("thead", null, head), h("tbody", null, body));
   const notes = table.notes.length > 0 ? h("p", { class: "hint" }, table.notes.join(" ")) : null;
-  return h("div", null, scrolling(table.caption, made), notes);
+  return h("div", null, scrolling(table.caption, made), h("p", { class: "hint marks" }, marks(table)), notes);
 }
 
 // Shapes tell the choices apart without colour; what is no system is hollow.
@@ -106,7 +113,10 @@ function overview(table) {
   const made = h("table", { class: "overview", role: "table" }, h("caption", null, table.caption),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { scope: "col", role: "columnheader" }, `${table.corner}, ${table.headings.slice(0, before).join(", ")}`), h("td", { role: "cell" }, axis), h("td", { role: "cell" }))),
     h("tbody", { role: "rowgroup" }, table.rows.map(row)));
-  return h("div", null, key, made, h("p", { class: "hint" }, table.notes.join(" ")));
+  const whole = h("div", null, key, made, h("p", { class: "hint marks" }, marks(table)), h("p", { class: "hint" }, table.notes.join(" ")));
+  // Each choice has the hue that it has in the charts of its report.
+  table.colours.forEach((colour, i) => whole.style.setProperty(`--c${i}`, `var(--${colour})`));
+  return whole;
 }
 
 const lines = (title, kind, list) =>

@@ -11,25 +11,36 @@ const VERDICTS = {
 
 let newest = null;
 
-/** Compares run `b` with run `a`, the baseline. */
-export async function show(a, b) {
+/** Compares run `b` with run `a`, the baseline: all choices of both, or only `arm`. */
+export async function show(a, b, arm) {
   const place = by("comparison");
   place.replaceChildren();
   if (!a || !b) return say(by("comparing"), "Choose two runs under Past runs.");
   say(by("comparing"), "Comparing …");
   const mine = (newest = {});
-  const answer = await get(`api/compare?${new URLSearchParams({ a, b })}`).catch((refused) => refused);
+  const runs = await get("api/runs").catch(() => []);
+  const [x, y] = [a, b].map((name) => runs.find((one) => one.name === name));
+  const areKnown = x?.summary && y?.summary;
+  const isAsked = arm || !areKnown || x.summary.set === y.summary.set;
+  const question = new URLSearchParams(arm ? { a, b, arm } : { a, b });
+  const answer = isAsked ? await get(`api/compare?${question}`).catch((refused) => refused) : null;
   // Another two were asked for meanwhile.
   if (mine !== newest) return;
-  if (answer instanceof Error) return say(by("comparing"), answer.message);
-  const runs = await get("api/runs").catch(() => []);
-  if (mine !== newest) return;
-  const called = (name) => {
-    const run = runs.find((one) => one.name === name);
-    return run ? dated(run) : name;
-  };
-  say(by("comparing"), `A, the baseline: ${called(a)}. B: ${called(b)}.`);
-  place.replaceChildren(...parts(answer));
+  const of = arm ? ` Choice: ${x?.summary?.choices.find((choice) => choice.name === arm)?.label ?? arm}.` : "";
+  say(by("comparing"), `A, the baseline: ${x ? dated(x) : a}. B: ${y ? dated(y) : b}.${of}`);
+  if (answer === null) place.replaceChildren(shared(x, y));
+  else if (answer instanceof Error) place.replaceChildren(h("p", { class: "problem" }, answer.message));
+  else place.replaceChildren(...parts(answer));
+}
+
+/** The choices that both runs have. The other choices of a run affect each choice's trials. */
+function shared(x, y) {
+  const both = x.summary.choices.filter((choice) => y.summary.choices.some((other) => other.name === choice.name));
+  const why = "The two runs measured different sets of systems, and the systems of a run affect each other's figures.";
+  if (both.length === 0) return h("p", null, `${why} They have no choice in common.`);
+  const place = (choice) => `#compare/${[x.name, y.name, choice.name].map(encodeURIComponent).join("/")}`;
+  return h("div", null, h("p", null, `${why} Compare one choice that both have:`),
+    h("ul", null, both.map((choice) => h("li", null, h("a", { href: place(choice) }, choice.label)))));
 }
 
 function parts(c) {

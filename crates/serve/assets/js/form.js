@@ -24,7 +24,7 @@ export async function start() {
   // A machine measures one run at a time.
   watch((state) => {
     const running = isRunning(state);
-    by("start").disabled = running;
+    by("start").disabled = by("see-plan").disabled = running;
     by("busy").hidden = !running;
   });
   try {
@@ -81,11 +81,12 @@ function offer(catalogue) {
   by("others").replaceChildren(...catalogue.options.filter((o) => !by(o.name)).map(field));
   const here = catalogue.systems.filter((s) => s.version !== null);
   const missing = catalogue.systems.filter((s) => s.version === null);
-  by("system").replaceChildren(...here.map((s) => box("system", s.name, s.name, `${s.about} (${s.version})`)));
+  const called = (s) => (s.label === s.name ? s.name : `${s.label} (${s.name})`);
+  by("system").replaceChildren(...here.map((s) => box("system", s.name, called(s), `${s.about} (${s.version})`)));
   by("missing").hidden = missing.length === 0;
   by("missing").firstElementChild.textContent = `Not available here (${missing.length}), with reasons`;
   by("systems-missing").replaceChildren(...missing.map((s) =>
-    box("system", s.name, s.name, `${s.about}. Reason: ${s.reason}.${s.remedy ? ` Remedy: ${s.remedy}` : ""}`, true)));
+    box("system", s.name, called(s), `${s.about}. Reason: ${s.reason}.${s.remedy ? ` Remedy: ${s.remedy}` : ""}`, true)));
   const settable = here.filter((s) => s.settings.length > 0);
   by("settings-known").replaceChildren(...settable.map((s) =>
     h("div", null, h("dt", null, s.name), h("dd", null, s.settings.map((setting) => h("code", null, setting))))));
@@ -146,15 +147,15 @@ export function fill({ target, options }) {
     field.dispatchEvent(new Event("change"));
   }
   by("plan").replaceChildren();
+  by("filled").hidden = false;
   location.hash = "#new";
-  by("start").focus();
 }
 
 /** A field for an option of the command line that has none of its own on the page. */
 function field(option) {
-  const { name, about } = option;
+  const { name, label: words, about } = option;
   const data = { id: name, "data-option": name, "aria-describedby": `${name}-hint` };
-  const label = h("label", { for: name }, `${name[0].toUpperCase()}${name.slice(1).replaceAll("-", " ")} (optional)`);
+  const label = h("label", { for: name }, `${words} (optional)`);
   const hint = h("span", { class: "hint", id: `${name}-hint` }, option.default ? `${about} [${option.default}]` : about);
   if (option.takes) {
     return h("p", { class: "field" }, label, h("input", { type: "text", class: "short", autocomplete: "off", ...data }), hint);
@@ -225,6 +226,7 @@ function order() {
 async function act(button, work) {
   if (button.getAttribute("aria-busy") === "true") return;
   button.setAttribute("aria-busy", "true");
+  by("filled").hidden = true;
   problem(null);
   try {
     await work();

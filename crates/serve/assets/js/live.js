@@ -42,12 +42,21 @@ export function show() {
 }
 
 async function cancel() {
+  if (by("cancel").getAttribute("aria-disabled") === "true") return;
   by("live-problem").replaceChildren();
+  stopping(true);
   try {
     await post("api/cancel");
   } catch (refused) {
     by("live-problem").replaceChildren(refused.message);
+    stopping(false);
   }
+}
+
+/** Shows on the button whether the run is being cancelled. */
+function stopping(is) {
+  by("cancel").setAttribute("aria-disabled", String(is));
+  say(by("cancel"), is ? "Cancelling …" : "Cancel the run");
 }
 
 function draw() {
@@ -58,6 +67,7 @@ function draw() {
   const state = newest;
   if (drawn.run !== state.run) {
     drawn = nothing(state.run);
+    stopping(false);
     for (const id of ["live-problem", "result", "notes", "legend", "charts", "table"]) by(id).replaceChildren();
   }
   say(by("phase"), phase(state));

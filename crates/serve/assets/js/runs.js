@@ -84,8 +84,9 @@ export function about(run) {
 
 function when(run) {
   if (!run.summary) return run.name;
-  const { partial, cancelled, emulated } = run.summary;
-  const marks = [partial ? (cancelled ? "cancelled, partial" : "partial") : null, emulated ? "EMULATED" : null];
+  const { partial, cancelled, time_ran_out, emulated } = run.summary;
+  const how = cancelled ? "cancelled, partial" : time_ran_out ? "time ran out" : "partial";
+  const marks = [partial ? how : null, emulated ? "EMULATED" : null];
   const at = new Date(run.summary.started);
   const words = Number.isNaN(at.getTime()) ? run.summary.started : at.toLocaleString();
   return [words, ...marks.filter(Boolean)].join(" · ");
@@ -96,13 +97,16 @@ export function links(run, formats) {
   const base = `runs/${encodeURIComponent(run.name)}`;
   const link = (href, words, more) =>
     h("li", null, h("a", { href, ...more, "aria-label": `${words} of ${run.name}` }, words));
+  const json = link(`${base}/record.json`, "JSON", { download: `${run.name}.json` });
+  // Reports and conversions take the processor that is measured.
+  if (running) {
+    const later = ["Full report", ...formats.map((f) => f.label)].join(", ");
+    return h("ul", { class: "links" }, json, h("li", { class: "what" }, `${later}: when the run has finished`));
+  }
   return h("ul", { class: "links" },
     link(`${base}/report.html`, "Full report", { target: "_blank", rel: "noreferrer" }),
-    link(`${base}/record.json`, "JSON", { download: `${run.name}.json` }),
-    // Conversions take the processor that is measured.
-    running && formats.length > 0
-      ? h("li", { class: "what" }, `${formats.map((f) => f.label).join(", ")}: when the run has finished`)
-      : formats.map((f) => link(`${base}/export/${encodeURIComponent(f.name)}`, f.label, { download: `${run.name}.${f.extension}` })));
+    json,
+    formats.map((f) => link(`${base}/export/${encodeURIComponent(f.name)}`, f.label, { download: `${run.name}.${f.extension}` })));
 }
 
 /** What came of the run `name`, which was saved in `directory`: its answer and its files. */

@@ -255,3 +255,19 @@ fn a_run_begins_when_what_was_asked_before_is_answered() {
     assert_eq!(place.wait_for("done", "run"), "asked\nanswered\nrun\n");
     place.tell("end");
 }
+
+#[test]
+fn one_choice_of_two_runs_is_compared_and_a_refusal_shows_no_directories() {
+    let place = Place::new();
+    fs::create_dir_all(place.dir.path().join("runs/two")).unwrap();
+    fs::write(place.dir.path().join("runs/two/record.json"), "{}").unwrap();
+    let (status, answer) = place.get("/api/compare?a=one&b=two&arm=plain");
+    assert_eq!(status, 200, "{answer}");
+    let runs = place.dir.path().join("runs");
+    let [a, b] = ["one", "two"].map(|name| runs.join(name).display().to_string());
+    let asked = format!("compare --json --arm=plain -- {a} {b}");
+    assert_eq!(body(&answer)["compared"], *asked);
+    let (status, answer) = place.get("/api/compare?a=one&b=two&arm=none");
+    assert_eq!(status, 422, "{answer}");
+    assert_eq!(body(&answer)["problem"], "B: has no such choice; A has none");
+}

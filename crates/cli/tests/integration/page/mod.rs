@@ -55,6 +55,18 @@ impl Serving {
         answer
     }
 
+    /// The server's answer to a GET request, as JSON.
+    pub fn get(&self, path: &str) -> serde_json::Value {
+        let address = self.address.strip_prefix("http://").unwrap().trim_end_matches('/');
+        let (host, token) = address.split_once('/').unwrap();
+        let mut stream = TcpStream::connect(host).unwrap();
+        write!(stream, "GET /{token}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        serde_json::from_str(answer.split("\r\n\r\n").nth(1).expect(&answer)).expect(&answer)
+    }
+
     /// Kills it as a crash would: immediately and without notifying the run.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();

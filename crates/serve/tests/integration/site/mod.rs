@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use cryptbench_record::Plan;
 use cryptbench_serve::{
     Catalogue, Choice, Format, Invalid, Offered, Profile, Server, Site, System,
 };
@@ -52,6 +53,9 @@ case "$1 $2 $3" in
     while [ -e slow ]; do sleep 0.01; done
     echo answered >> done
     printf '{"compared":true}' ;;
+"compare --json --arm=plain") printf '{"compared":"%s"}' "$*" ;;
+"compare --json --arm=none")
+    echo "cryptbench: $6: has no such choice; $5 has none" >&2; exit 2 ;;
 "report --format answer")
     printf '{"answered":"%s"}' "$*" ;;
 "report --format html")
@@ -78,6 +82,7 @@ fn catalogue() -> Catalogue {
     let name = |n: &str| n.to_owned();
     let system = |n: &str, here: bool| System {
         name: name(n),
+        label: name(n),
         about: name("a system"),
         version: here.then(|| name("1")),
         reason: (!here).then(|| name("not installed")),
@@ -112,6 +117,10 @@ const OPTIONS: [(&str, bool); 10] = [
     ("budget", true),
     ("size", true),
 ];
+
+fn names(plan: &Plan) -> Vec<String> {
+    plan.arms.iter().map(|arm| format!("named {}", arm.id)).collect()
+}
 
 /// Behaves like the program's parser, as far as these tests need it.
 fn plan(words: &[OsString]) -> Result<serde_json::Value, Invalid> {
@@ -155,8 +164,15 @@ impl Place {
             takes: takes.then(|| "VALUE".to_owned()),
             ..Offered::default()
         });
-        let site =
-            Site { program, runs, fleet: Some(fleet), catalogue, options: options.into(), plan };
+        let site = Site {
+            program,
+            runs,
+            fleet: Some(fleet),
+            catalogue,
+            names,
+            options: options.into(),
+            plan,
+        };
         std::thread::spawn(move || server.run(site, |_| {}, |_| {}));
         Self { dir, port, token }
     }
