@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use cryptbench_os::{
     Directory, FileType, path_of_text, read_text, text_of_path, user, write_whole,
 };
-use cryptbench_record::LOG;
+use cryptbench_record::{LOG, is_being_written};
 use cryptbench_system::provision::data_directory;
-use cryptbench_text::shown;
+use cryptbench_text::{quoted_path, shown};
 use serde::Deserialize;
 
 use crate::args::Command;
 use crate::exit::Refusal;
 use crate::history::args::HistoryCommand;
 use crate::output::{RECORD, runs_directory};
+use crate::say::message;
 
 /// The file in the data directory that lists runs whose records are stored elsewhere. Each line contains a run's
 /// name, a tab and its directory.
@@ -201,12 +202,35 @@ pub fn records(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     }
 }
 
+/// Tells that a directory contains no record, so that only the trials in its log are used.
+pub fn note_if_unfinished(path: &Path) {
+    if !path.is_dir() || path.join(RECORD).exists() || !path.join(LOG).exists() {
+        return;
+    }
+    let is_running = Directory::open(path).is_ok_and(|held| is_being_written(&held));
+    let why = match is_running {
+        true => "its run is in progress".to_owned(),
+        false => {
+            let path = quoted_path(path);
+            format!("its run was killed; to continue it: cryptbench run --resume {path}")
+        }
+    };
+    let path = shown(path);
+    message(&format!("{path} has no {RECORD} yet, so only the trials so far are used ({why})"));
+}
+
 /// If there are fewer runs.
 pub fn named(command: &mut Command) -> anyhow::Result<()> {
-    let one = |path: &mut PathBuf| record(path).map(|found| *path = found);
-    let all = |paths: &mut Vec<PathBuf>| {
+    let one = |path: &mut PathBuf| -> anyhow::Result<()> {
+        *path = record(path)?;
+        note_if_unfinished(path);
+        Ok(())
+    };
+    let all = |paths: &mut Vec<PathBuf>| -> anyhow::Result<()> {
         let found: anyhow::Result<Vec<_>> = paths.iter().map(|path| records(path)).collect();
-        found.map(|found| *paths = found.concat())
+        *paths = found?.concat();
+        paths.iter().for_each(|path| note_if_unfinished(path));
+        Ok(())
     };
     match command {
         Command::Compare(args) => {
@@ -227,7 +251,11 @@ pub fn named(command: &mut Command) -> anyhow::Result<()> {
             all(&mut args.against)
         }
         Command::Run(args) => {
-            args.what.like.iter_mut().chain(&mut args.result.resume).try_for_each(one)
+            args.what.like.iter_mut().try_for_each(one)?;
+            if let Some(path) = &mut args.result.resume {
+                *path = record(path)?;
+            }
+            Ok(())
         }
         // `report` resolves the name itself, because it prints the name.
         _ => Ok(()),

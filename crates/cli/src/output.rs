@@ -6,7 +6,7 @@ pub mod keeper;
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -25,6 +25,9 @@ use crate::last;
 /// The files of a run.
 pub const RECORD: &str = "record.json";
 const PAGE: &str = "report.html";
+
+/// Maximum size in bytes of a page that is read to find out whose it is.
+const LARGEST: u64 = 64 << 20;
 
 /// The destination of the record, which is checked to be writable before anything is measured.
 pub enum Output {
@@ -322,19 +325,22 @@ impl Place {
         }
     }
 
-    /// Writes both files and returns their directory. Replaces existing files only if the run owns them (`own`).
+    /// Writes both files and returns their directory. Replaces existing files only if the run owns them (`own`), and a
+    /// page that `cryptbench report` wrote during the run.
     fn write(&self, run: &Whole, own: bool) -> anyhow::Result<PathBuf> {
         let files = [(RECORD, &run.record), (PAGE, &run.page)];
         // Both files are complete before either gets its final name.
         let mut whole = Vec::new();
         for (name, text) in &files {
+            let own = own || (*name == PAGE && self.has_page_of(&run.id));
             if !own {
                 self.refuse_taken(name)?;
             }
             let new = self.new_file(name, text.as_bytes());
-            whole.push((*name, new.map_err(|e| unfit(&self.path.join(name), &e.to_string()))?));
+            let new = new.map_err(|e| unfit(&self.path.join(name), &e.to_string()))?;
+            whole.push((*name, new, own));
         }
-        for (name, file) in whole {
+        for (name, file, own) in whole {
             let named = if own { file.replace() } else { file.appear() };
             named.map_err(|e| match e.kind() {
                 ErrorKind::AlreadyExists => self.taken(name),
@@ -342,6 +348,14 @@ impl Place {
             })?;
         }
         Ok(self.path_now())
+    }
+
+    /// Whether the page in the directory is of the run `id`, which its last lines name.
+    fn has_page_of(&self, id: &str) -> bool {
+        let Ok(file) = self.directory.open_file(OsStr::new(PAGE)) else { return false };
+        let (mut page, named) = (Vec::new(), cryptbench_view::html::run_named(id));
+        file.take(LARGEST).read_to_end(&mut page).is_ok()
+            && page.windows(named.len()).any(|part| part == named.as_bytes())
     }
 
     fn new_file(&self, name: &str, bytes: &[u8]) -> io::Result<NewFile> {
@@ -395,6 +409,23 @@ mod tests {
             ");
         assert_eq!(fs::read(asked.join(PAGE)).unwrap(), b"mine");
         assert_eq!(fs::read_dir(&asked).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_page_that_was_reported_during_the_run_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let output = Files::prepare(Some(dir.path())).unwrap();
+        let run = run();
+        let page = dir.path().join(PAGE);
+        let of_other = run.page.replace(&run.id, "20240229-120000-1a2b");
+        fs::write(&page, &of_other).unwrap();
+        assert!(output.parent.write(&run, false).is_err(), "the page of another run");
+        assert_eq!(fs::read_to_string(&page).unwrap(), of_other);
+        fs::write(&page, format!("{}<!-- partial -->", run.page)).unwrap();
+        let Saved::In(place) = output.save(&run) else { panic!("not saved") };
+        assert_eq!(place, dir.path());
+        assert!(dir.path().join(RECORD).is_file());
+        assert_eq!(fs::read_to_string(&page).unwrap(), run.page);
     }
 
     #[test]

@@ -70,6 +70,7 @@ fn is_of_one(args: &ReportArgs) -> bool {
 
 /// The report of one record; `named` is the record's name in commands.
 fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
+    last::note_if_unfinished(&args.record);
     let record = cryptbench_record::read(&args.record)?;
     let labelled = Labelled::of(&record);
     let report = labelled.report();
@@ -140,8 +141,11 @@ fn report_of(args: &ReportArgs, named: &str) -> anyhow::Result<ExitCode> {
         }
     }
     if let Some(directory) = &args.charts {
-        let written = charts::write(&report, directory)?;
-        say::note(&format!("{written} charts in {}, {}", shown(directory), charts::FORMATS));
+        let said = match charts::write(&report, directory)? {
+            0 => "no charts were written, because this run has none".to_owned(),
+            written => format!("{written} charts in {}, {}", shown(directory), charts::FORMATS),
+        };
+        say::note(&said);
     }
     Ok(ExitCode::SUCCESS)
 }

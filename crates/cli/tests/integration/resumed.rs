@@ -76,8 +76,9 @@ fn a_killed_run_has_a_record_with_every_complete_block_and_goes_on() {
     }
     // Its report can be rendered.
     let shown = s.run(&["report", &out, "--full"]);
-    let shown = text(&shown.stdout);
+    let (shown, told) = (text(&shown.stdout), text(&shown.stderr));
     assert!(shown.contains("run was killed"), "{shown}");
+    assert!(told.contains("has no record.json yet, so only the trials so far are used"), "{told}");
 
     let done = s.run(&["run", "--resume", &out, "--json", "--quiet"]);
     assert!(done.status.success(), "{}", text(&done.stderr));

@@ -73,6 +73,11 @@ impl Detail {
     }
 }
 
+/// How a page names its run, as markup.
+pub fn run_named(id: &str) -> String {
+    html! { "run " code { (id) } }.into_string()
+}
+
 /// The whole page, at most [`MOST_BYTES`] long. It does not load anything, uses the reader's colour scheme, and
 /// is complete without its script except for the table of raw trials.
 pub fn page(report: &Report<'_>) -> String {
@@ -129,8 +134,8 @@ fn document(view: &View<'_>, main: &Markup) -> Markup {
                 }
                 footer {
                     p {
-                        "cryptbench " (record.program_version) ", " (occasion(record)) ", run "
-                        code { (record.run_id) } ". All figures follow from the raw trials above."
+                        "cryptbench " (record.program_version) ", " (occasion(record)) ", "
+                        (PreEscaped(run_named(&record.run_id))) ". All figures follow from the raw trials above."
                     }
                 }
                 script { (PreEscaped(SCRIPT)) }
