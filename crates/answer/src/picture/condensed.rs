@@ -5,6 +5,8 @@ use cryptbench_estimate::lookup::Lookup;
 use cryptbench_estimate::series::series_name;
 use cryptbench_record::{Arm, Verdict, Workload};
 
+use crate::wording::Sign;
+
 /// The workloads of one series.
 pub struct Series<'a> {
     /// The common part of the labels.
@@ -31,10 +33,14 @@ pub struct Tally<'a> {
     pub likely_costs: usize,
     /// Cells that likely gain speed.
     pub likely_gains: usize,
-    /// Cells that do not differ from plain.
-    pub alike: usize,
+    /// Cells that are the same as plain within the margin.
+    pub same: usize,
+    /// Cells in which no loss was found.
+    pub in_noise: usize,
     /// Cells without an answer yet.
     pub open: usize,
+    /// Cells with too few repeats.
+    pub few: usize,
     /// Cells that were served from a cache.
     pub cached: usize,
 }
@@ -68,8 +74,10 @@ fn tally<'a>(lookup: &Lookup<'a>, arm: &'a Arm, workloads: &[&'a Workload]) -> T
         gains: 0,
         likely_costs: 0,
         likely_gains: 0,
-        alike: 0,
+        same: 0,
+        in_noise: 0,
         open: 0,
+        few: 0,
         cached: 0,
     };
     let mut logs = Vec::new();
@@ -79,11 +87,13 @@ fn tally<'a>(lookup: &Lookup<'a>, arm: &'a Arm, workloads: &[&'a Workload]) -> T
         match &cell.verdict {
             Some(Verdict::Costs { .. }) => tally.costs += 1,
             Some(Verdict::Gains { .. }) => tally.gains += 1,
-            Some(Verdict::Equivalent { .. } | Verdict::WithinNoise { .. }) => tally.alike += 1,
+            Some(Verdict::Equivalent { .. }) => tally.same += 1,
+            Some(Verdict::WithinNoise { .. }) => tally.in_noise += 1,
             Some(Verdict::Cached) => tally.cached += 1,
             Some(Verdict::LikelyCosts { .. }) => tally.likely_costs += 1,
             Some(Verdict::LikelyGains { .. }) => tally.likely_gains += 1,
-            Some(Verdict::Inconclusive { .. } | Verdict::TooFewPairs) => tally.open += 1,
+            Some(Verdict::Inconclusive { .. }) => tally.open += 1,
+            Some(Verdict::TooFewPairs) => tally.few += 1,
             None => {}
         }
         let ratio = lookup.ratio(workload, arm);
@@ -103,18 +113,20 @@ impl Tally<'_> {
     /// The verdicts as counts: `12 ▼, 7 =, 2 c`.
     pub fn marks(&self) -> String {
         let counts = [
-            (self.costs, '▼'),
-            (self.gains, '▲'),
-            (self.likely_costs, '▽'),
-            (self.likely_gains, '△'),
-            (self.alike, '='),
-            (self.open, '?'),
-            (self.cached, 'c'),
+            (self.costs, Sign::Costs),
+            (self.gains, Sign::Gains),
+            (self.likely_costs, Sign::LikelyCosts),
+            (self.likely_gains, Sign::LikelyGains),
+            (self.same, Sign::Equivalent),
+            (self.in_noise, Sign::WithinNoise),
+            (self.open, Sign::Inconclusive),
+            (self.few, Sign::TooFewPairs),
+            (self.cached, Sign::Cached),
         ];
         let words: Vec<String> = counts
             .into_iter()
             .filter(|(n, _)| *n > 0)
-            .map(|(n, mark)| format!("{n} {mark}"))
+            .map(|(n, sign)| format!("{n} {}", sign.char()))
             .collect();
         words.join(", ")
     }

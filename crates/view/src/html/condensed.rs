@@ -16,8 +16,9 @@ pub(super) fn section(view: &View<'_>) -> Option<Section> {
     let content = html! {
             p.about {
                 (workloads) " workloads. Those that differ only in sizes share a row: geometric mean of the percent \
-                of plain speed, its minimum, and the number of verdicts of each kind (▼ slower, ▲ faster, = no \
-                difference found, ? undecided, c served from a cache)."
+                of plain speed, its minimum, and the number of verdicts of each kind (▼ slower, ▲ faster, ▽ △ \
+                likely, = same within the margin, ~ no loss found, ? undecided, · too few repeats, c served from a \
+                cache)."
             }
             (scrolling("Percent of plain speed by series and choice", &table(&series)))
     };
