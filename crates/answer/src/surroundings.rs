@@ -13,10 +13,35 @@ use crate::quantity::{binary_bytes, count, decimal_bytes, duration};
 pub fn title(record: &Record) -> String {
     let device = record.target.device.as_ref();
     let disk = device.and_then(|d| d.model.as_deref().or(Some(&d.name))).unwrap_or("this storage");
-    let disk = disk.trim();
+    let disk = match &record.target.emulated {
+        Some(device) => format!("the EMULATED {}", device.model),
+        None => disk.trim().to_owned(),
+    };
     match &record.title {
         Some(own) => format!("{own}: what encryption costs on {disk}"),
         None => format!("What encryption costs on {disk}"),
+    }
+}
+
+/// The label of figures that do not come from real hardware.
+fn emulation(record: &Record) -> Option<String> {
+    match (&record.target.emulated, &record.machine.emulated) {
+        (Some(device), _) => Some(format!("EMULATED {}", device.model)),
+        (None, Some(_)) => Some("EMULATED".to_owned()),
+        (None, None) => None,
+    }
+}
+
+/// Whether the figures do not come from real hardware.
+pub fn is_emulated(record: &Record) -> bool {
+    emulation(record).is_some()
+}
+
+/// A title of figures, which tells if they do not come from real hardware.
+pub fn labelled(record: &Record, title: &str) -> String {
+    match emulation(record) {
+        Some(label) => format!("{label}: {title}"),
+        None => title.to_owned(),
     }
 }
 
@@ -71,11 +96,7 @@ fn ending(record: &Record) -> &'static str {
 /// Date, duration and profile, in one line.
 pub fn occasion(record: &Record) -> String {
     let partial = ending(record);
-    let emulated = match (&record.target.emulated, &record.machine.emulated) {
-        (Some(device), _) => format!("EMULATED {}, ", device.model),
-        (None, Some(_)) => "EMULATED, ".to_owned(),
-        (None, None) => String::new(),
-    };
+    let emulated = emulation(record).map_or_else(String::new, |label| label + ", ");
     format!(
         "{emulated}{} profile, {}, {}{partial}",
         record.plan.profile,

@@ -48,7 +48,7 @@ pub use run::{
     Workload, WorkloadStop, compression_option,
 };
 pub use schema::JSON_SCHEMA;
-pub use share::to_share;
+pub use share::{SHARED, to_share};
 pub use slow_aes::SlowAes;
 pub use threads::{BusyThread, Threads};
 pub use title::{LONGEST_TITLE, TITLE, TitleError, set_title, title};

@@ -8,6 +8,9 @@ use crate::Record;
 const PATH: &str = "PATH";
 const NUMBER: &str = "ID";
 
+/// The identifier of every shared record.
+pub const SHARED: &str = "shared";
+
 /// The record with its figures, models and versions, without anything that identifies its owner: the node and
 /// the title are removed, and in every text absolute paths, network shares, UUIDs and the node's name are
 /// replaced. The seconds of its start and its identifier, which is derived from them, are also removed.
@@ -19,7 +22,7 @@ pub fn to_share(record: &Record) -> Record {
     let mut record = record.clone();
     record.node = None;
     record.title = None;
-    record.run_id = "shared".to_owned();
+    record.run_id = SHARED.to_owned();
     // Its day is enough.
     record.started = record.day().unwrap_or_default().to_owned();
     let places = std::iter::once(&mut record.target.directory)

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use cryptbench_answer::Report;
+use cryptbench_answer::surroundings::{is_emulated, labelled};
 
 use crate::drawing::{Drawing, Ink, pdf, svg};
 use crate::html;
@@ -47,10 +48,11 @@ pub fn charts(report: &Report<'_>) -> Vec<Chart> {
     html::drawings(report)
         .into_iter()
         .enumerate()
-        .map(|(i, drawing)| {
+        .map(|(i, mut drawing)| {
             // The overview's title is a sentence, so it is not used as a name.
             let title = if i == 0 && has_overview { OVERVIEW } else { &drawing.title };
             let name = unused(&slug(title), &mut names);
+            drawing.title = labelled(report.record, &drawing.title);
             Chart { name, drawing, run: report.record.run_id.clone() }
         })
         .collect()
@@ -58,7 +60,10 @@ pub fn charts(report: &Report<'_>) -> Vec<Chart> {
 
 /// The overview of several runs, such as those of a study; `None` if no system is ranked.
 pub fn overview(reports: &[Report<'_>]) -> Option<Chart> {
-    let drawing = html::of_runs(reports)?;
+    let mut drawing = html::of_runs(reports)?;
+    if let Some(report) = reports.iter().find(|report| is_emulated(report.record)) {
+        drawing.title = labelled(report.record, &drawing.title);
+    }
     let runs: Vec<&str> = reports.iter().map(|report| report.record.run_id.as_str()).collect();
     Some(Chart { name: OVERVIEW.to_owned(), drawing, run: runs.join(", ") })
 }

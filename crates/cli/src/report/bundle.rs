@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cryptbench_answer::surroundings::labelled;
 use cryptbench_answer::{Labelled, Report};
 use cryptbench_record::{Record, to_share};
 use cryptbench_view::charts::charts;
@@ -63,7 +64,8 @@ fn sum(bytes: &[u8]) -> String {
 fn title(record: &Record) -> String {
     let disk = record.target.device.as_ref().and_then(|device| device.model.clone());
     let disk = disk.map_or_else(String::new, |model| format!(" on {model}"));
-    format!("Cost of storage encryption{disk}, {}", record.machine.cpu_model)
+    let title = format!("Cost of storage encryption{disk}, {}", record.machine.cpu_model);
+    labelled(record, &title)
 }
 
 fn readme(report: &Report<'_>) -> String {
@@ -111,4 +113,25 @@ fn bibliography(record: &Record, source: &str) -> String {
         latex::escaped(&record.program_version),
         latex::escaped(&record.program_version),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use cryptbench_record::EmulatedDevice;
+
+    use super::*;
+
+    #[test]
+    fn the_result_of_an_emulated_device_is_cited_as_that() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+        let mut record = cryptbench_record::read(&fixture).unwrap();
+        let model = "sata-ssd".to_owned();
+        record.target.emulated = Some(EmulatedDevice { model, ..EmulatedDevice::default() });
+        for text in [citation(&record, "0"), bibliography(&record, "0")] {
+            assert!(text.contains("EMULATED sata-ssd: Cost of storage encryption"), "{text}");
+        }
+        // Nobody can look up the run by the identifier of shared records.
+        let methods = markdown::methods(&Labelled::of(&to_share(&record)).report());
+        assert!(!methods.contains("shared") && !methods.contains("\\_64"), "{methods}");
+    }
 }

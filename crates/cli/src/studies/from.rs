@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use cryptbench_answer::names::relabelled;
+use cryptbench_answer::surroundings::{is_emulated, labelled};
 use cryptbench_estimate::cells::cells;
 use cryptbench_record::Record;
 use cryptbench_studies::here::{Tested, conclusions};
@@ -53,10 +54,15 @@ impl Own {
         let records: Vec<Record> = records.iter().map(|record| relabelled(record).0).collect();
         let cells: Vec<_> = records.iter().map(cells).collect();
         let measured: Vec<_> = records.iter().zip(cells.iter().map(Vec::as_slice)).collect();
+        let mut tables = own(study, &records);
+        // Figures of a real and of an emulated device do not become real by being in one table.
+        if let Some(record) = records.iter().find(|record| is_emulated(record)) {
+            tables.iter_mut().for_each(|table| table.title = labelled(record, &table.title));
+        }
         Self {
             schema: "cryptbench.study-tables/1",
             study,
-            tables: own(study, &records),
+            tables,
             answers: answers(study, &records),
             conclusions: conclusions(Some(study), &measured),
             kind_not_known: records.iter().find_map(|record| kind_not_known(study, record)),
@@ -155,6 +161,33 @@ fn as_markdown(table: &Table) -> String {
 
 fn as_latex(table: &Table) -> String {
     let headings = table.headings.iter().map(ToString::to_string).collect();
-    let (title, note) = (table.title.as_str(), table.note);
+    let (title, note) = (table.title.clone(), table.note);
     latex::Plain { title, headings, rows: table.rows.clone(), note }.latex()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use cryptbench_record::EmulatedDevice;
+
+    use super::*;
+
+    #[test]
+    fn an_emulated_devices_tables_are_labelled_in_every_format() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/readme.json");
+        let mut record = cryptbench_record::read(&fixture).unwrap();
+        record.plan.profile = "anvil".to_owned();
+        let real = Own::of(Letter::D, &[record.clone()]);
+        assert!(!real.tables.is_empty() && !real.text(80).contains("EMULATED"));
+        let model = "sata-ssd".to_owned();
+        record.target.emulated = Some(EmulatedDevice { model, ..EmulatedDevice::default() });
+        let own = Own::of(Letter::D, &[record]);
+        for table in &own.tables {
+            for text in [as_csv(table), as_markdown(table), as_latex(table), text::table(table, 80)]
+            {
+                assert!(text.contains("EMULATED sata-ssd: "), "{text}");
+            }
+        }
+    }
 }

@@ -25,8 +25,8 @@ pub enum Role {
     Plain,
     /// Plain storage, repeated.
     PlainAgain,
-    /// A layer that does not encrypt.
-    NullLayer,
+    /// A layer that does not encrypt, with its index among the first [`Role::NULL_LAYERS`] such layers.
+    NullLayer(usize),
     /// An encrypted arm; with its index among the first [`Role::ENCRYPTED`] encrypted arms.
     Encrypted(usize),
     /// A difference, with its index among the [`Role::SHADES`], from the greatest loss to the greatest gain.
@@ -45,6 +45,9 @@ const ENCRYPTED: [Colour; Role::ENCRYPTED] = [
     ("e4", "#3d8bb8", "#86c8ec"),
 ];
 
+const NULL_LAYERS: [Colour; Role::NULL_LAYERS] =
+    [("null", "#00836a", "#35b597"), ("null1", "#6f8f1f", "#b3d255")];
+
 const SHADES: [Colour; Role::SHADES] = [
     ("l4", "#8f2f00", "#f59a5c"),
     ("l3", "#e08a55", "#a35218"),
@@ -60,6 +63,9 @@ impl Role {
     /// Number of encrypted arms that have their own colour.
     pub const ENCRYPTED: usize = 5;
 
+    /// Number of layers without encryption that have their own colour.
+    pub const NULL_LAYERS: usize = 2;
+
     /// Shades of differences.
     pub const SHADES: usize = 8;
 
@@ -73,7 +79,7 @@ impl Role {
             Self::OnShade => ("on-shade", "#1b1f24", "#e8eaed"),
             Self::Plain => ("plain", "#8a929c", "#8d96a1"),
             Self::PlainAgain => ("again", "#b9bfc7", "#5f6873"),
-            Self::NullLayer => ("null", "#00836a", "#35b597"),
+            Self::NullLayer(i) => NULL_LAYERS[i % NULL_LAYERS.len()],
             Self::Encrypted(i) => ENCRYPTED[i % ENCRYPTED.len()],
             Self::Shade(i) => SHADES[i.min(SHADES.len() - 1)],
         }
@@ -99,27 +105,24 @@ impl Role {
             Self::OnShade,
             Self::Plain,
             Self::PlainAgain,
-            Self::NullLayer,
         ];
+        let null_layers = (0..Self::NULL_LAYERS).map(Self::NullLayer);
         let encrypted = (0..Self::ENCRYPTED).map(Self::Encrypted);
-        single.into_iter().chain(encrypted).chain((0..Self::SHADES).map(Self::Shade))
+        single
+            .into_iter()
+            .chain(null_layers)
+            .chain(encrypted)
+            .chain((0..Self::SHADES).map(Self::Shade))
     }
 }
 
-/// The colour of an arm: determined by its role and, if there are few encrypted arms, by its position among
-/// them.
+/// The colour of an arm: determined by its role and, if few arms have that role, by its position among them.
 pub(crate) fn arm_role(arms: &[Arm], arm: &Arm) -> Role {
     match arm.role {
         ArmRole::Plain => Role::Plain,
         ArmRole::PlainAgain => Role::PlainAgain,
-        ArmRole::NullLayer => Role::NullLayer,
-        ArmRole::Encrypted => {
-            let encrypted = || arms.iter().filter(|a| a.role == ArmRole::Encrypted);
-            let position = encrypted().position(|a| a.id == arm.id).unwrap_or(0);
-            // Repeated colours would suggest that two arms are the same. If there are more than five arms, all of them
-            // have the same colour.
-            Role::Encrypted(if encrypted().count() > Role::ENCRYPTED { 0 } else { position })
-        }
+        ArmRole::NullLayer => Role::NullLayer(position(arms, arm, Role::NULL_LAYERS)),
+        ArmRole::Encrypted => Role::Encrypted(position(arms, arm, Role::ENCRYPTED)),
     }
 }
 
@@ -141,6 +144,14 @@ pub(crate) fn hues<'a>(arms: &[Arm], columns: impl Iterator<Item = &'a str>) -> 
     }
 }
 
+/// An arm's position among those of its role. Repeated colours would suggest that two arms are the same. If there are
+/// more arms than `colours`, all of them have the same colour.
+fn position(arms: &[Arm], arm: &Arm, colours: usize) -> usize {
+    let alike = || arms.iter().filter(|a| a.role == arm.role);
+    let position = alike().position(|a| a.id == arm.id).unwrap_or(0);
+    if alike().count() > colours { 0 } else { position }
+}
+
 /// The style rules of all roles: properties in both schemes, and classes that use them to fill and stroke.
 pub(crate) fn rules() -> Markup {
     let (mut light, mut dark, mut classes) = (String::new(), String::new(), String::new());
@@ -158,6 +169,18 @@ pub(crate) fn rules() -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arms_of_one_role_differ_in_colour() {
+        let arm = |id: &str, role| Arm { id: id.to_owned(), role, ..Arm::default() };
+        let mut arms: Vec<Arm> = ["a", "b"].map(|id| arm(id, ArmRole::NullLayer)).into();
+        let colours = |arms: &[Arm]| -> HashSet<&str> {
+            arms.iter().map(|arm| arm_role(arms, arm).light()).collect()
+        };
+        assert_eq!(colours(&arms).len(), 2);
+        arms.push(arm("c", ArmRole::NullLayer));
+        assert_eq!(colours(&arms).len(), 1);
+    }
 
     #[test]
     fn every_role_has_a_style_of_its_own() {

@@ -44,7 +44,7 @@ pub(super) fn section(view: &View<'_>) -> Section {
             p {
                 (noise_floor(view)) " A choice is "
                 em { "slower" } " or " em { "faster" } " when the difference is significant at 1 % after Holm's \
-                 correction over the workloads and larger than the noise; it is "
+                 correction over the workloads of a choice that have an interval, and larger than the noise; it is "
                 em { "same" } " when two one-sided tests place it within "
                 (fraction(plan.margin())) "; "
                 em { "no loss found" } " when chance over as many repeats would explain it (the figure given is the \

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use cryptbench_answer::Report;
-use cryptbench_answer::surroundings::{occasion, title};
+use cryptbench_answer::surroundings::{labelled, occasion, title};
 use cryptbench_estimate::arms::compared;
 use cryptbench_record::{Arm, Cell, Workload};
 use cryptbench_studies::{Field, Number};
@@ -22,7 +22,7 @@ const ON_A_PAGE: usize = 40;
 /// A table of text in which columns of numbers are typeset as numbers.
 pub struct Plain<'t> {
     /// The caption.
-    pub title: &'t str,
+    pub title: String,
     /// Headings of the columns.
     pub headings: Vec<String>,
     /// The rows, each as long as the headings.
@@ -54,7 +54,7 @@ pub fn render(report: &Report<'_>) -> String {
 
 fn table_of<'t>(
     report: &Report<'_>,
-    title: &'t str,
+    title: &str,
     (first, columns): (Vec<String>, Vec<String>),
     fields: impl Fn(&Workload) -> Option<Vec<Field>>,
     note: &'t str,
@@ -68,7 +68,7 @@ fn table_of<'t>(
         Some(row)
     };
     Plain {
-        title,
+        title: labelled(report.record, title),
         headings,
         rows: report.lookup.workloads().iter().filter_map(row).collect(),
         note,
@@ -183,7 +183,7 @@ impl Plain<'_> {
                 .map(|(i, column)| column.field(row.get(i).unwrap_or(&nothing)));
             let _ = writeln!(body, "{} \\\\", fields.collect::<Vec<_>>().join(" & "));
         }
-        let caption = format!("\\caption{{{}}}", escaped(self.title));
+        let caption = format!("\\caption{{{}}}", escaped(&self.title));
         let note = match self.note {
             "" => String::new(),
             note => format!("\n\\par\\smallskip\\footnotesize {}\n", escaped(note)),
@@ -318,7 +318,7 @@ mod tests {
         let mean = Number { spread: Some(0.4), ..Number::new(9.5, 1) }.unit("s");
         let change = |value, places| Number::new(value, places).signed().unit("%").into();
         let table = Plain {
-            title: "A & B",
+            title: "A & B".to_owned(),
             headings: ["of", "mean", "change", "told"].map(str::to_owned).to_vec(),
             rows: vec![
                 vec!["zeros".into(), mean.into(), change(-3.2, 1), "3.1 [2, 4]".into()],

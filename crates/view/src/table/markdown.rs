@@ -15,7 +15,7 @@ use cryptbench_answer::wording::{LEGEND, stop_words, verdict_mark};
 use cryptbench_catalog::Presentation;
 use cryptbench_estimate::arms::{compared, drawn};
 use cryptbench_estimate::lookup::Lookup;
-use cryptbench_record::{Arm, Cell, Verdict, Workload};
+use cryptbench_record::{Arm, ArmRole, Cell, SHARED, Verdict, Workload};
 
 /// With more arms than this, the arms become the rows.
 const MOST_COLUMNS: usize = 5;
@@ -191,12 +191,15 @@ pub fn methods(report: &Report<'_>) -> String {
     let words = |of: About| {
         facts.iter().find(|(about, _)| *about == of).map_or("", |(_, words)| words.as_str())
     };
+    let baseline = match plan.arms.iter().any(|arm| arm.role == ArmRole::PlainAgain) {
+        true => "the geometric mean of both plain series",
+        false => "plain",
+    };
     format!(
-        "The profile {} ({}) ran on {}; {}; storage: {}, {}; I/O: {}. {} The ratio of speeds was computed for each \
-         pair of trials; the figures are geometric means with {confidence} Student intervals on the log scale. A loss \
-        is claimed at the 1 % \
-         level after Holm's correction over all cells, and only above the noise of plain storage measured twice; equality is \
-         shown by two one-sided tests.",
+        "The profile {} ({}) ran on {}; {}; storage: {}, {}; I/O: {}. {} In each repeat, the ratio of a choice's \
+         speed to {baseline} was computed; the figures are geometric means with {confidence} Student intervals on the log \
+         scale. A loss is claimed at the 1 % level after Holm's correction over the workloads of a choice that have an \
+         interval, and only above the noise of plain storage measured twice; equality is shown by two one-sided tests.",
         escaped(&plan.profile),
         count(plan.workloads.len(), "workload", "workloads"),
         escaped(words(About::Machine)),
@@ -225,6 +228,11 @@ fn how(lookup: &Lookup<'_>) -> String {
             None => ends.push((words, 1)),
         }
     }
+    let run = match record.run_id.as_str() {
+        SHARED => "Its".to_owned(),
+        // Characters in a code span are not escaped, so those that would end it are removed.
+        id => format!("Run `{}`; its", id.replace(|c: char| c == '`' || c.is_control(), "'")),
+    };
     let ended: Vec<String> = ends.iter().map(|(words, n)| format!("{n} {words}")).collect();
     let ended = match ended.is_empty() {
         true => String::new(),
@@ -232,14 +240,12 @@ fn how(lookup: &Lookup<'_>) -> String {
     };
     format!(
         "cryptbench {}, {}. Every choice ran once in each repeat, in a new random order (seed {}); \
-         {}{length}, each compared with plain of the same repeat.{ended}{} Run `{}`; its record.json has every trial.",
+         {}{length}, each compared with plain of the same repeat.{ended}{} {run} record.json has every trial.",
         escaped(&record.program_version),
         escaped(&occasion(record)),
         plan.seed,
         count(measured, "measured trial", "measured trials"),
         basis(lookup).iter().map(|s| format!(" {}", escaped(s))).collect::<String>(),
-        // Characters in a code span are not escaped, so those that would end it are removed.
-        record.run_id.replace(|c: char| c == '`' || c.is_control(), "'"),
     )
 }
 
@@ -259,8 +265,11 @@ pub fn grid(rows: &[Vec<String>]) -> String {
 /// Escapes characters that Markdown or HTML would interpret as markup, and replaces line breaks with spaces.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
         match c {
+            // Within a word, it is no markup.
+            '_' if is_in_word(out.chars().next_back(), rest.clone().next()) => out.push(c),
             '\\' | '`' | '*' | '_' | '|' | '<' | '>' | '~' | '#' => {
                 out.push('\\');
                 out.push(c);
@@ -275,13 +284,18 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
+fn is_in_word(before: Option<char>, after: Option<char>) -> bool {
+    before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn foreign_text_is_no_markup() {
-        assert_eq!(escaped("a|b*c_d`e<f>"), "a\\|b\\*c\\_d\\`e\\<f\\>");
+        assert_eq!(escaped("a|b*c`e<f>"), "a\\|b\\*c\\`e\\<f\\>");
+        assert_eq!(escaped("x86_64 _b_"), "x86_64 \\_b\\_");
         assert_eq!(escaped("86 [83, 89] x"), "86 [83, 89] x");
         assert_eq!(escaped("[x](y)\nz"), "[x]\\(y) z");
     }

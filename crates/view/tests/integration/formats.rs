@@ -6,7 +6,10 @@ use cryptbench_answer::Labelled;
 use cryptbench_answer::names::Names;
 use cryptbench_estimate::cells::cell;
 use cryptbench_prove::Schema;
-use cryptbench_record::{Arm, ArmRole, BusyThread, Cell, DiskCounts, JSON_SCHEMA, Record, Threads};
+use cryptbench_record::{
+    Arm, ArmRole, BusyThread, Cell, DiskCounts, EmulatedDevice, JSON_SCHEMA, Record, Threads,
+    Verdict,
+};
 
 use crate::analyse;
 use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
@@ -14,7 +17,7 @@ use crate::fixture::{Fixture, encrypted, plain, plain_again, profiles};
 use cryptbench_view::charts::Chart;
 use cryptbench_view::charts::charts;
 use cryptbench_view::drawing::{MARK, Role, Shape};
-use cryptbench_view::table::{Rows, csv, markdown};
+use cryptbench_view::table::{Rows, csv, latex, markdown};
 use serde_json::{Value, json};
 
 fn csv_of(record: &Record, rows: Rows) -> String {
@@ -235,6 +238,55 @@ fn records_satisfy_the_schema_and_damaged_ones_do_not() {
 }
 
 #[test]
+fn a_series_counts_no_loss_found_apart_from_the_same() {
+    let record = profiles::atto().record();
+    let labelled = Labelled::of(&record);
+    let mut report = labelled.report();
+    for cell in report.lookup.cells.iter_mut().filter(|cell| cell.verdict.is_some()) {
+        let at = record.plan.workloads.iter().position(|w| w.id == cell.workload).unwrap();
+        cell.verdict = Some(match at % 3 {
+            0 => Verdict::Equivalent { within_percent: 3.0 },
+            1 => Verdict::WithinNoise { noise_percent: 3.0 },
+            _ => Verdict::TooFewPairs,
+        });
+    }
+    let ticket = markdown::render(&report);
+    assert!(ticket.contains("(7 =, 7 \\~, 7 ·)"), "{ticket}");
+    assert!(
+        ticket.contains("= same as plain, within the margin, \\~ no loss found, · "),
+        "{ticket}"
+    );
+}
+
+#[test]
+fn what_an_emulated_device_cost_is_labelled_in_every_table_and_chart() {
+    let mut record = small();
+    let model = "sata-ssd".to_owned();
+    record.target.emulated = Some(EmulatedDevice { model, ..EmulatedDevice::default() });
+    let labelled = Labelled::of(&record);
+    let report = labelled.report();
+    let tables = latex::render(&report);
+    let captions: Vec<&str> = tables.lines().filter(|l| l.starts_with("\\caption{")).collect();
+    assert!(captions.len() > 1, "{tables}");
+    for caption in captions {
+        assert!(caption.starts_with("\\caption{EMULATED sata-ssd: "), "{caption}");
+    }
+    let found = charts(&report);
+    assert!(found.len() > 3);
+    for chart in found {
+        let svg = chart.svg();
+        // As the title for programs, and in the picture.
+        assert_eq!(svg.matches(">EMULATED sata-ssd: ").count(), 2, "{svg}");
+        assert!(!chart.name.starts_with("emulated"), "{}", chart.name);
+    }
+    let heading = markdown::render(&report);
+    assert!(
+        heading.starts_with("## What encryption costs on the EMULATED sata-ssd\n"),
+        "{heading}"
+    );
+}
+
+#[test]
 fn every_chart_of_the_page_is_a_file_of_its_own() {
     for (name, record) in [("small", small())]
         .into_iter()
@@ -277,7 +329,7 @@ fn bars_are_as_long_as_the_estimates_that_they_show() {
         let arms = record.plan.arms.iter();
         let arms = arms.filter(|a| matches!(a.role, ArmRole::Encrypted | ArmRole::NullLayer));
         let bars = chart.drawing.shapes.iter().filter_map(|shape| match shape {
-            Shape::Area { role: Role::Encrypted(_) | Role::NullLayer, area } => Some(area.width),
+            Shape::Area { role: Role::Encrypted(_) | Role::NullLayer(_), area } => Some(area.width),
             _ => None,
         });
         scales.extend(arms.filter_map(kept).zip(bars).map(|(kept, bar)| bar / kept));

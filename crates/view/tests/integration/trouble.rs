@@ -274,8 +274,8 @@ fn a_run_that_can_go_on_says_so_with_the_rights_that_it_had() {
     ended.stops.iter_mut().for_each(|stop| stop.reason = StopReason::Interrupted);
     let ended = beside(&ended, &of(vec![gocryptfs()]).record());
     insta::assert_snapshot!(in_use + "\n\n" + &ended, @"
-        Open   The budget ran out after 2 of 6 repeats. To continue: sudo cryptbench run
-               --resume RUN_DIRECTORY
+        Open   The budget ran out before 4 of 4 workloads had all 6 repeats. To
+               continue: sudo cryptbench run --resume RUN_DIRECTORY
                Writes were not measured: a device in use is only read. Its sectors have
                LUKS2 (dm-crypt): 2 repeats ran; a figure needs at least 3.
 
