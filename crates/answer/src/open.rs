@@ -74,8 +74,10 @@ fn interrupted(view: &View<'_, '_>) -> Option<Open> {
         _ if !record.partial => return None,
         _ if !by_itself => format!("The run ended early, after {}.", duration(record.elapsed_s)),
         Some(_) => {
-            let ran = record.stops.iter().map(|stop| stop.pairs).min().unwrap_or(0);
-            format!("The budget ran out after {ran} of {} repeats.", record.plan.max_pairs)
+            let most = record.plan.max_pairs;
+            let short = record.stops.iter().filter(|stop| stop.pairs < most).count();
+            let all = record.stops.len();
+            format!("The budget ran out before {short} of {all} workloads had all {most} repeats.")
         }
         // Another run like this one would end just as early.
         None => return None,

@@ -40,5 +40,9 @@ pub fn figures(one: &Tested, most: usize) -> String {
     }
     let count = |told| one.parts.iter().filter(|part| part.told == told).count();
     let (holds, not) = (count(Told::Holds), count(Told::DoesNotHold));
-    format!("of {} it holds for {holds}, and not for {not}; {}", one.parts.len(), all.join("; "))
+    format!(
+        "of {} comparisons it holds for {holds}, and not for {not}; {}",
+        one.parts.len(),
+        all.join("; ")
+    )
 }

@@ -76,7 +76,8 @@ pub enum Command {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub struct ReportArgs {
-    /// A record.json, the directory of a run or a study, or `last` for your newest run (`last~1`: the one before it)
+    /// A record.json, the directory of a run, or `last` for your newest run (`last~1`: the one before it); for the
+    /// answer, the page and the charts also the directory of a study
     pub record: PathBuf,
     /// The format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = FormatArg::Html)]
@@ -345,12 +346,12 @@ pub struct PredictArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(group = clap::ArgGroup::new("tables").args(["from", "items"]).multiple(true))]
+#[command(group = clap::ArgGroup::new("tables").args(["study", "from", "items"]).multiple(true))]
 pub struct StudiesArgs {
     /// Print this study in full [default: list all]
     #[arg(value_enum, ignore_case = true)]
     pub study: Option<StudyArg>,
-    /// Compare a record.json, or the directory of a run, with the devices of the published studies
+    /// Compare a record.json, or the directory of a run or study, with the devices of the published studies
     #[arg(long, value_name = "RECORD", conflicts_with = "from")]
     pub beside: Option<PathBuf>,
     /// Print the study's tables for your own records, as `run --study` does
@@ -359,11 +360,12 @@ pub struct StudiesArgs {
     /// List every item of the studies with the command that shows it
     #[arg(long, conflicts_with_all = ["from", "beside"])]
     pub items: bool,
-    /// Format of these tables
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = StudyFormatArg::Text, requires = "tables")]
+    /// Format of the tables
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = StudyFormatArg::Text, requires = "tables",
+        conflicts_with = "beside")]
     pub format: StudyFormatArg,
     /// Write the tables to this file
-    #[arg(long, short, value_name = "FILE", requires = "tables")]
+    #[arg(long, short, value_name = "FILE", requires = "tables", conflicts_with = "beside")]
     pub output: Option<PathBuf>,
     /// Also write the overview of these records to this directory, as SVG, PDF and PNG
     #[arg(long, value_name = "DIR", requires = "from")]

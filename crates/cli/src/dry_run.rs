@@ -130,7 +130,7 @@ pub fn words(dry: &DryRun) -> String {
 }
 
 /// `45 s`, `12 min`, `3 h 20 min`.
-fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let whole = Duration::from_secs_f64(seconds.clamp(0.0, 1e9)).as_secs().max(1);
     match whole {
         0..=119 => format!("{whole} s"),

@@ -14,8 +14,9 @@ use cryptbench_studies::{Answer, Files, Replay, items, own, replay};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::StudiesArgs;
+use crate::args::{StudiesArgs, StudyFormatArg};
 use crate::exit::Refusal;
+use crate::last;
 use crate::say::{print, print_json, terminal_style};
 
 /// The output of `--json`.
@@ -46,8 +47,12 @@ pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
     }
     let (mut near, mut answers) = (Vec::new(), Vec::new());
     if let Some(path) = &args.beside {
-        let records = [relabelled(&cryptbench_record::read(path)?).0];
-        near = beside(&records[0], &studies);
+        let mut records = Vec::new();
+        for path in last::records(path)? {
+            records.push(relabelled(&cryptbench_record::read(&path)?).0);
+        }
+        near = records.iter().flat_map(|record| beside(record, &studies)).collect();
+        near.sort_by(|a, b| a.distance.total_cmp(&b.distance));
         answers =
             studies.iter().flat_map(|study| own::answers(study.about.letter, &records)).collect();
         if near.is_empty() {
@@ -59,6 +64,12 @@ pub fn studies(args: &StudiesArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print_json(&Document { schema: "cryptbench.studies/1", studies, beside: near, answers })?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if args.format != StudyFormatArg::Text || args.output.is_some() {
+        let width = terminal_style(false).width;
+        let text = studies.iter().map(|study| text::study(study, width)).collect();
+        let tables: Vec<_> = studies.into_iter().flat_map(|study| study.tables).collect();
+        return from::print_tables(args, &tables, Some(text));
     }
     let width = terminal_style(false).width;
     if args.beside.is_some() {

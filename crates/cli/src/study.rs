@@ -115,6 +115,9 @@ pub fn run(args: &RunArgs, study: Letter, signal: &Signal) -> anyhow::Result<Exi
             say("");
             print(&dry_run::words(run));
         }
+        let in_ram = if protocol.in_ram { in_ram::total(args) } else { 0.0 };
+        let seconds = runs.iter().map(|run| run.forecast.seconds).sum::<f64>() + in_ram;
+        say(&format!("\nThe whole study would take about {}.", dry_run::time(seconds)));
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(lines) = &mut lines {

@@ -34,6 +34,9 @@ pub fn write_overview(reports: &[Report<'_>], directory: &Path) -> anyhow::Resul
 }
 
 fn put_all(charts: &[Chart], directory: &Path) -> anyhow::Result<usize> {
+    if charts.is_empty() {
+        return Ok(0);
+    }
     let place = Place::open(directory)?;
     let name = |chart: &Chart, ending: &str| OsString::from(format!("{}.{ending}", chart.name));
     for chart in charts {
@@ -104,5 +107,18 @@ impl<'a> Place<'a> {
                 Err(Refusal::target(&self.path.join(name), reason).into())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_charts_no_directory_is_created() {
+        let dir = tempfile::tempdir().unwrap();
+        let charts = dir.path().join("charts");
+        assert_eq!(put_all(&[], &charts).unwrap(), 0);
+        assert!(!charts.exists());
     }
 }

@@ -158,8 +158,8 @@ pub struct WhatArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = HOW)]
 pub struct HowArgs {
-    /// Time budget for the whole run [default: 2m for up to 5 choices, longer for more, or as long as the profile's
-    /// trials need]
+    /// Time budget for the whole run, or for each profile of a study [default: 2m for up to 5 choices, longer for more,
+    /// or as long as the profile's trials need]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
     /// Smallest loss to detect. A workload stops when its intervals are narrow enough for that (±1.3 % for 3 % in 8

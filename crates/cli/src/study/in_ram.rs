@@ -30,6 +30,11 @@ fn seconds(args: &RunArgs) -> f64 {
     part(args.how.budget, 0.25).min(part(args.how.trial, TRIALS))
 }
 
+/// Seconds for both.
+pub fn total(args: &RunArgs) -> f64 {
+    2.0 * seconds(args)
+}
+
 /// Each cipher processes its buffer several times. With the study's buffer, a slow cascade takes most of a second.
 fn buffer(seconds: f64) -> u32 {
     BUFFERS[usize::from(seconds < LONGEST / 4.0)]
@@ -37,12 +42,11 @@ fn buffer(seconds: f64) -> u32 {
 
 /// What is measured in a run with these arguments, in one sentence.
 pub fn forecast(args: &RunArgs) -> String {
-    let seconds = seconds(args);
     format!(
         "First, ciphers and key derivation are measured in RAM for about {:.0} s, without writing to the disk: the \
          study's 5 ciphers and 10 cascades with {} MB on all CPUs, and its PRFs at PIM 485 and 9999.",
-        2.0 * seconds,
-        buffer(seconds)
+        total(args),
+        buffer(seconds(args))
     )
 }
 

@@ -53,12 +53,27 @@ fn a_study_in_full_has_its_tables_conclusions_and_errors() {
 }
 
 #[test]
+fn published_tables_have_every_format() {
+    let s = Sandbox::new();
+    for (format, part) in [("csv", "block,"), ("markdown", "|---|"), ("latex", "\\toprule")] {
+        let done = s.run(&["studies", "A", "--format", format]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let shown = text(&done.stdout);
+        assert!(shown.contains(part) && shown.contains("512 B"), "{part} is not in {shown}");
+    }
+    assert_eq!(s.run(&["studies", "A", "--format", "csv", "--beside", "x"]).status.code(), Some(2));
+}
+
+#[test]
 fn a_record_stands_beside_the_nearest_device() {
     let s = Sandbox::new();
-    let out = s.out().display().to_string();
+    // As in the directory of a study.
+    let all = s.out().display().to_string();
+    let out = s.out().join("quick").display().to_string();
     let done = s.run(&s.tiny(&["--profile", "quick", "--output", &out]));
     assert!(done.status.success(), "{}", text(&done.stderr));
     let shown = studies(&s, &["A", "--beside", &out]);
+    assert_eq!(studies(&s, &["A", "--beside", &all]), shown);
     assert!(shown.contains(" of study A") && shown.contains("drop here"), "{shown}");
     let json: Value =
         serde_json::from_str(&studies(&s, &["A", "--beside", &out, "--json"])).unwrap();
