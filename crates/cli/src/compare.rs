@@ -233,11 +233,12 @@ fn refuse_other_sets(
         None => "explicitly chosen systems".to_owned(),
     };
     let in_both = |arm: &&Arm| b.plan.arms.iter().any(|other| other.id == arm.id);
-    let options = a.plan.arms.iter().filter(in_both).map(|arm| format!("--arm {}", arm.id));
-    let options = options.collect::<Vec<_>>().join(" or ");
-    let remedy = match options.is_empty() {
+    let shared: Vec<&str> = a.plan.arms.iter().filter(in_both).map(|arm| arm.id.as_str()).collect();
+    let remedy = match shared.is_empty() {
         true => "Measure".to_owned(),
-        false => format!("Select a choice that both have ({options}), or measure"),
+        false => {
+            format!("Select with --arm a choice that both have ({}), or measure", shared.join(", "))
+        }
     };
     let reason = format!(
         "measured {}, but {} measured {}: runs of different sets cannot be compared. {remedy} both with the same \

@@ -63,6 +63,7 @@ fn the_first_screen_is_the_answer_and_axe_finds_nothing() {
         "(async () => {
             const blobs = [];
             URL.createObjectURL = (blob) => { blobs.push(blob); return 'blob:none'; };
+            addEventListener('click', (event) => event.target.download && event.preventDefault(), true);
             const figures = [...document.querySelectorAll('figure:has(.chart)')];
             for (const figure of figures) figure.querySelector('button.save').click();
             const texts = await Promise.all(blobs.map((blob) => blob.text()));
