@@ -75,7 +75,11 @@ impl Detail {
 
 /// How a page names its run, as markup.
 pub fn run_named(id: &str) -> String {
-    html! { "run " code { (id) } }.into_string()
+    named(id).into_string()
+}
+
+fn named(id: &str) -> Markup {
+    html! { "run " code { (id) } }
 }
 
 /// The whole page, at most [`MOST_BYTES`] long. It does not load anything, uses the reader's colour scheme, and
@@ -135,7 +139,7 @@ fn document(view: &View<'_>, main: &Markup) -> Markup {
                 footer {
                     p {
                         "cryptbench " (record.program_version) ", " (occasion(record)) ", "
-                        (PreEscaped(run_named(&record.run_id))) ". All figures follow from the raw trials above."
+                        (named(&record.run_id)) ". All figures follow from the raw trials above."
                     }
                 }
                 script { (PreEscaped(SCRIPT)) }
