@@ -269,7 +269,7 @@ mod tests {
             "512 byte copiati, 0 s, B illimitato/s",
         ] {
             assert!(super::is_report(text), "{text}");
-            assert!(parse(text).is_err_and(|e| e.contains("no time")), "{text}");
+            assert!(parse(text).is_err_and(|e| e.contains("less time than dd")), "{text}");
         }
     }
 }

@@ -170,7 +170,7 @@ impl Choices {
         };
         let remedy = format!("once that is fixed: cryptbench run --system {}", last.system);
         let reason = format!(
-            "with this system, the run would not fit on the target: {}",
+            "a run with this system was refused: {}",
             cryptbench_text::chain(why)
         );
         self.leave_out(last.system, reason, remedy);
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(set, "default/floor");
         let names: Vec<_> = left.iter().map(|left| left.system.as_str()).collect();
         assert_eq!(names, ["dm-crypt", "gocryptfs", "builtin-mounted"]);
-        insta::assert_snapshot!(left[0].reason, @"with this system, the run would not fit on the target: too little room");
+        insta::assert_snapshot!(left[0].reason, @"a run with this system was refused: too little room");
     }
 
     #[test]
