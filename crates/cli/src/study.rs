@@ -12,7 +12,7 @@ use cryptbench_record::{Event, InRam, Record, Sink as _};
 use cryptbench_runner::{DryRun, wear};
 use cryptbench_studies::here::Tested;
 use cryptbench_studies::{Answer, Letter, Table};
-use cryptbench_text::shown;
+use cryptbench_text::{chain, shown};
 use cryptbench_view::columns::{hang, paragraph};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn parts(args: &RunArgs, study: Letter) -> anyhow::Result<(Vec<RunArgs>, Vec<Str
                 parts.push(part);
             }
             Err(error) if profiles.len() == 1 => return Err(error),
-            Err(error) => remarks.push(format!("{profile} is left out: {error:#}")),
+            Err(error) => remarks.push(format!("{profile} is left out: {}", chain(&*error))),
         }
     }
     Ok((parts, remarks))

@@ -69,7 +69,7 @@ pub fn look(directory: &Path, request: &Request, facts: &Facts) -> Storage {
 
 impl Storage {
     fn refuse(&mut self, name: &str, remedy: Option<&str>, error: &anyhow::Error) {
-        let words = format!("{error:#}");
+        let words = chain(&**error);
         let finding = Finding::new(name, State::Fatal, words.clone());
         self.findings.push(Finding { remedy: remedy.map(str::to_owned), ..finding });
         (self.refusal, self.code) = (Some(words), exit::code(error));

@@ -11,6 +11,7 @@ use cryptbench_os::process::{in_own_group, this_program};
 use cryptbench_os::user::{Asker, run_as};
 use cryptbench_record::{Event, TrialLog};
 use cryptbench_runner::RunError;
+use cryptbench_text::chain;
 use serde::{Deserialize, Serialize};
 
 use super::{Files, Saved, Whole, unfit};
@@ -189,9 +190,9 @@ impl Kept {
             Order::Save(run) => match self.files().map(|files| files.save(&run)) {
                 Ok(Saved::In(path)) => Answer::SavedIn(path.into()),
                 Ok(Saved::Elsewhere(path, why)) => {
-                    Answer::SavedElsewhere(path.into(), format!("{why:#}"))
+                    Answer::SavedElsewhere(path.into(), chain(&*why))
                 }
-                Ok(Saved::Nowhere(why)) => Answer::SavedNowhere(format!("{why:#}")),
+                Ok(Saved::Nowhere(why)) => Answer::SavedNowhere(chain(&*why)),
                 Err(why) => Answer::Failed(why.to_string()),
             },
         }
@@ -206,7 +207,7 @@ impl Kept {
             Err(error) => match error.downcast::<RunError>() {
                 Ok(RunError::Target { path, problem }) => Answer::Unfit(path.into(), problem),
                 Ok(other) => Answer::Failed(other.to_string()),
-                Err(other) => Answer::Failed(format!("{other:#}")),
+                Err(other) => Answer::Failed(chain(&*other)),
             },
         }
     }

@@ -169,10 +169,7 @@ impl Choices {
             return false;
         };
         let remedy = format!("once that is fixed: cryptbench run --system {}", last.system);
-        let reason = format!(
-            "a run with this system was refused: {}",
-            cryptbench_text::chain(why)
-        );
+        let reason = format!("a run with this system was refused: {}", cryptbench_text::chain(why));
         self.leave_out(last.system, reason, remedy);
         // A substitute would need at least as much time.
         for candidate in std::mem::take(&mut self.reserve) {

@@ -12,7 +12,7 @@ use cryptbench_os::channel::Channel;
 use cryptbench_os::confine::{Needs, confine, give_up_rights};
 use cryptbench_os::terminal::readable_within;
 use cryptbench_os::{process, user};
-use cryptbench_text::shown;
+use cryptbench_text::{chain, shown};
 use cryptbench_volume::{Access, Credentials, OpenOptions, Restore, Volume, VolumeError};
 use tracing::info;
 
@@ -238,7 +238,8 @@ fn enter(args: &UnlockArgs, needs: Needs) -> anyhow::Result<()> {
         info!("confined: user {}, filtered system calls", user::effective());
         return Ok(());
     };
-    let reason = format!("the process that reads the header cannot be confined here: {problem:#}");
+    let reason =
+        format!("the process that reads the header cannot be confined here: {}", chain(&*problem));
     if args.confinement.unconfined {
         say::message(&format!("warning: {reason}"));
         return Ok(());
