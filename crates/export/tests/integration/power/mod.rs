@@ -4,7 +4,7 @@
 mod recording;
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +35,14 @@ fn record(number: u64) -> Vec<u8> {
     record
 }
 
+struct SetWhenDropped<'a>(&'a AtomicBool);
+
+impl Drop for SetWhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Records appended to a file, each followed by fsync, and where the device was when fsync had returned. Meanwhile other
 /// files are written, renamed and removed without.
 fn load(mounted: &Mounted, device: &Recording, time: Duration, seed: u64) -> Vec<usize> {
@@ -60,15 +68,20 @@ fn load(mounted: &Mounted, device: &Recording, time: Duration, seed: u64) -> Vec
                 std::thread::sleep(Duration::from_micros(500));
             }
         });
+        // Also after a panic: the scope waits for the other thread.
+        let _end = SetWhenDropped(&done);
         let until = Instant::now() + time;
         let mut file =
             File::options().append(true).create(true).open(files.join("records")).unwrap();
         while Instant::now() < until {
-            file.write_all(&record(acknowledged.len() as u64)).unwrap();
+            match file.write_all(&record(acknowledged.len() as u64)) {
+                // The other files have filled the file system.
+                Err(e) if e.kind() == ErrorKind::StorageFull => break,
+                written => written.unwrap(),
+            }
             file.sync_all().unwrap();
             acknowledged.push(device.position());
         }
-        done.store(true, Ordering::SeqCst);
     });
     acknowledged
 }
