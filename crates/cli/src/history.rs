@@ -87,7 +87,7 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
         return Ok(path.clone());
     }
     // If other users can write to a directory, they may have created a database there, or a link to another file.
-    for directory in trusted_state_directories().into_iter().filter(|dir| is_searched(dir)) {
+    for directory in trusted_state_directories() {
         if let Some(found) = in_directory(&directory)? {
             return Ok(found);
         }
@@ -108,13 +108,6 @@ fn database(args: &HistoryArgs) -> anyhow::Result<PathBuf> {
             "no state directory is writable; specify a file with --database",
         )
     })?)
-}
-
-/// Whether a database is searched for in this directory: where XDG_STATE_HOME specifies one, only there.
-fn is_searched(directory: &Path) -> bool {
-    let specified = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
-    let specified = specified.filter(|path| path.is_absolute());
-    specified.is_none_or(|path| path.join("cryptbench") == directory)
 }
 
 /// The database in one of this user's directories, if there is one. The database file must also belong to this user.
