@@ -407,10 +407,7 @@ fn beside_the_disk(
         None if more_at_disk_s <= work_s => {
             added(asked, (asked.rate, asked.plain_rate), asked.work_s, true)
         }
-        None if more_bytes(asked, plain, arm) => {
-            let per_byte = per_byte(asked, arm);
-            Cause::MoreRequests { per_request: arm.per_request, per_byte }
-        }
+        None if more_bytes(asked, plain, arm) => more_requests(asked, arm),
         None => return None,
     };
     let predicted = Some(1.0 / (at_disk_s(arm) + outside_s + work_s));
@@ -445,6 +442,10 @@ fn pieces(asked: &Asked, Disk { plain, arm, .. }: &Disk<'_>) -> Option<Cause> {
 
 fn more_bytes(asked: &Asked, plain: &Flow, arm: &Flow) -> bool {
     per_byte(asked, arm) / per_byte(asked, plain) >= MORE
+}
+
+fn more_requests(asked: &Asked, arm: &Flow) -> Cause {
+    Cause::MoreRequests { per_request: arm.per_request, per_byte: per_byte(asked, arm) }
 }
 
 /// The cipher, if it causes most of the work from which the speed follows (`by_work`), or most of the added time;
@@ -503,8 +504,7 @@ fn at_the_disk(
         None if more_bytes(asked, plain, arm)
             && factors.in_flight < factors.requests + factors.residence =>
         {
-            let per_byte = per_byte(asked, arm);
-            Cause::MoreRequests { per_request: arm.per_request, per_byte }
+            more_requests(asked, arm)
         }
         _ if !any => return None,
         _ if asked.depth <= 1.0 && asked.reads_first.is_some() => return None,

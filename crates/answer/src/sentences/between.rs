@@ -77,25 +77,26 @@ fn one_sided(
 
 /// For three or more arms: the fastest arm, and the arms that are equally good. Systems to avoid are not included.
 fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
-    // An undecided choice is neither slower nor level.
-    let is_judged = |arm: &&Arm| !has_known_weakness(arm) && is_mostly_decided(view.lookup, arm);
-    let arms: Vec<&Arm> = arms.iter().copied().filter(is_judged).collect();
+    let arms: Vec<&Arm> = arms.iter().copied().filter(|arm| !has_known_weakness(arm)).collect();
     let best = arms
         .iter()
         .copied()
+        .filter(|arm| is_mostly_decided(view.lookup, arm))
         .filter_map(|arm| Some((arm, view.mean_kept(arm)?)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?
         .0;
+    let beaten = |compared: &[Comparison]| {
+        compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. }))
+    };
     let rivals: Vec<(&Arm, Vec<Comparison>)> = arms
         .iter()
         .copied()
         .filter(|arm| arm.id != best.id)
         .map(|arm| (arm, compare(view.lookup, &arm.id, &best.id)))
         .filter(|(_, compared)| !compared.is_empty())
+        // Of an undecided choice only a proven difference says anything.
+        .filter(|(arm, compared)| beaten(compared) || is_mostly_decided(view.lookup, arm))
         .collect();
-    let beaten = |compared: &[Comparison]| {
-        compared.iter().any(|c| matches!(c.verdict, Verdict::Costs { .. }))
-    };
     let level: Vec<&str> =
         rivals.iter().filter(|(_, c)| !beaten(c)).map(|(arm, _)| arm.label.as_str()).collect();
     let behind = rivals.len() - level.len();
@@ -104,7 +105,7 @@ fn best_of(view: &View<'_>, arms: &[&Arm]) -> Option<String> {
         ([], _) => format!(
             "{} is the fastest of {} choices: every other one is slower in some workload.",
             best.label,
-            arms.len()
+            rivals.len() + 1
         ),
         (level, 0) => format!(
             "Between {} and {} no difference was found in any workload.",

@@ -169,6 +169,24 @@ fn one_workload_of_eight_is_no_average() {
     ");
 }
 
+/// As on a busy machine: the slow system is decided, and the faster one is not.
+#[test]
+fn an_undecided_system_is_named_beside_a_slow_one() {
+    let shows = |arm: usize| if arm == 1 { Shows::Loss } else { Shows::Nothing };
+    let record = run(vec![luks(), gocryptfs()], &|_, arm| Some(shows(arm)));
+    let labelled = Labelled::of(&record);
+    insta::assert_snapshot!(labelled.report().answer.take.join("\n"), @"
+    One volume: LUKS2 (dm-crypt) is undecided.
+    Separate files, as for syncing: gocryptfs, 75 % (74-76).
+    ");
+    // Three systems: the undecided ones are not said to be as slow as the decided one.
+    let arms = vec![luks(), gocryptfs(), encrypted("AES-256-XTS 4096 B", 4096, &[1.0], 0.19)];
+    let record = run(arms, &|_, arm| Some(shows(arm)));
+    let labelled = Labelled::of(&record);
+    let said = labelled.report().sentences.join("\n");
+    assert!(!said.contains("no difference was found in any workload"), "{said}");
+}
+
 /// ntfs-3g answers from a cache of its own, at 137 and 168 % of plain speed.
 #[test]
 fn a_cache_that_cannot_be_recognised_is_told_and_not_ranked() {

@@ -1,5 +1,6 @@
 //! The history as text for a terminal.
 
+use cryptbench_answer::quantity::count;
 use cryptbench_history::Entry;
 use cryptbench_history::check::{Change, Check, Judged, Measure, NEEDED};
 use cryptbench_view::columns::{grid, paragraph};
@@ -89,7 +90,7 @@ fn title(check: &Check) -> String {
 }
 
 fn cells(n: usize) -> String {
-    format!("{n} cell{}", if n == 1 { "" } else { "s" })
+    count(n, "cell", "cells")
 }
 
 fn table(cells: &[&Judged], measure: Measure, width: usize) -> String {

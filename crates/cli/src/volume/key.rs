@@ -113,12 +113,15 @@ fn replace(
 }
 
 /// What else the new credentials need, or no longer need.
-fn changed(existing: &Credentials, new: &Credentials) -> &'static str {
-    match (new.pim, existing.keyfiles.is_empty(), new.keyfiles.is_empty()) {
-        (_, false, true) => " and the volume now opens without a key file",
-        (Some(1..), ..) if new.pim == existing.pim => "; the PIM is unchanged",
-        _ => "",
+fn changed(existing: &Credentials, new: &Credentials) -> String {
+    let mut parts = String::new();
+    if new.keyfiles.is_empty() && !existing.keyfiles.is_empty() {
+        parts += "; the volume now opens without a key file";
     }
+    if new.pim == existing.pim && new.pim.is_some_and(|pim| pim > 0) {
+        parts += "; the PIM is unchanged";
+    }
+    parts
 }
 
 /// LUKS1 uses a single hash for everything, which its first keyslot specifies.

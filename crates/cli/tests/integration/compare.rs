@@ -205,6 +205,8 @@ fn what_is_not_understood_is_refused() {
     ]
     .map(|args| refused(&s, args));
     insta::assert_snapshot!(said.concat());
+    let said = refused(&s, &["gocryptfs", "veracrypt"]);
+    assert!(said.contains("compare last last --arm gocryptfs --arm veracrypt"), "{said}");
     // Sets of several paths, and other estimators.
     let more = compare(
         &s,

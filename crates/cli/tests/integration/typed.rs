@@ -4,12 +4,23 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::sandbox::{Sandbox, skipped, text};
 
 /// Runs a command in a terminal and answers each prompt with the next line. Returns the exit code and everything
 /// shown.
 fn typed(s: &Sandbox, line: &str, answers: &[&str]) -> Option<(Option<i32>, String)> {
+    // As a person would, after reading the prompt.
+    typed_after(s, line, answers, Duration::from_millis(200))
+}
+
+fn typed_after(
+    s: &Sandbox,
+    line: &str,
+    answers: &[&str],
+    pause: Duration,
+) -> Option<(Option<i32>, String)> {
     let line = format!("{} {line}", env!("CARGO_BIN_EXE_cryptbench"));
     let like = s.command(&[]);
     let mut command = Command::new("script");
@@ -35,8 +46,7 @@ fn typed(s: &Sandbox, line: &str, answers: &[&str]) -> Option<(Option<i32>, Stri
             said.matches("Passphrase for").count() + said.matches("Repeat the passphrase").count();
         if prompts > asked && said.trim_end().ends_with(':') {
             if let Some(answer) = answers.get(asked) {
-                // Input typed before the prompt is discarded.
-                std::thread::sleep(std::time::Duration::from_millis(200));
+                std::thread::sleep(pause);
                 writeln!(input, "{answer}").unwrap();
             }
             asked = prompts;
@@ -106,6 +116,25 @@ fn the_new_passphrase_is_typed_once_however_often_the_old_one_is_wrong() {
     fs::write(s.target().join("pass"), new).unwrap();
     let opened = s.run(&["volume", "info", "v", "--open", "--passphrase-file", "pass"]);
     assert!(opened.status.success(), "the new one opens it: {}", text(&opened.stderr));
+}
+
+#[test]
+fn an_answer_at_the_moment_of_the_prompt_is_not_shown() {
+    let s = Sandbox::new();
+    let secret = "qvzkrwmtbxhdpfja";
+    fs::write(s.target().join("pass"), secret).unwrap();
+    let create =
+        "volume create v --format luks1 --passphrase-file pass --size 4MiB --unlock-time 1ms";
+    let made = s.run(&create.split(' ').collect::<Vec<_>>());
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    for _ in 0..20 {
+        let shown = typed_after(&s, "volume info v --open", &[secret], Duration::ZERO);
+        let Some((code, said)) = shown else {
+            return skipped("script(1) cannot be run here, so there is no terminal");
+        };
+        assert_eq!(code, Some(0), "{said}");
+        assert!(!said.contains(secret), "{said}");
+    }
 }
 
 #[test]

@@ -38,6 +38,14 @@ impl Bench {
         output.stdout
     }
 
+    /// The messages of a command that succeeds.
+    fn told(&self, line: &str) -> String {
+        let output = self.volume(line);
+        let said = text(&output.stderr);
+        assert!(output.status.success(), "{line}: {said}");
+        said
+    }
+
     fn refused(&self, line: &str, code: i32, word: &str) {
         let output = self.volume(line);
         let said = text(&output.stderr);
@@ -195,6 +203,25 @@ fn a_disk_of_large_sectors_is_named_in_the_header_as_veracrypt_wants_it() {
         }
     }
     drop(detached);
+}
+
+#[test]
+fn a_changed_passphrase_keeps_the_pim_and_says_what_opens_the_volume() {
+    let bench = Bench::new();
+    for (name, content) in [("new", "a new secret"), ("key", "a key file")] {
+        fs::write(bench.path(name), content).unwrap();
+    }
+    let pim = "--prf sha-512 --pim 1";
+    bench.ok(&format!("create v --size 2MiB --quick {pim} --passphrase-file old --keyfile key"));
+    let change = "key change v --passphrase-file old --keyfile key --new-passphrase-file new";
+    let said = bench.told(&format!("{change} {pim}"));
+    assert!(said.contains("without a key file") && said.contains("PIM is unchanged"), "{said}");
+    bench.ok(&format!("info v --open {pim} --passphrase-file new"));
+    // A new PIM is taken.
+    let change = "key change v --passphrase-file new --new-passphrase-file old --new-pim 2";
+    let said = bench.told(&format!("{change} {pim}"));
+    assert!(!said.contains("unchanged"), "{said}");
+    bench.ok("info v --open --prf sha-512 --pim 2 --passphrase-file old");
 }
 
 /// A loop device that is detached when dropped.

@@ -67,7 +67,7 @@ impl EmulatedStorage {
             (Some(Ok(room)), _) => *room,
             _ => 0,
         };
-        let (there, of, remedy) = match &emulate.backing {
+        let backing = match &emulate.backing {
             None => (
                 room / 2,
                 "half of the free memory is".to_owned(),
@@ -77,12 +77,8 @@ impl EmulatedStorage {
                 (room / 20 * 19, format!("{} has room for", shown(directory)), "reduce --size")
             }
         };
-        let capacity = emulate.model.capacity_bytes;
-        let (there, of, remedy) = if capacity < there {
-            (capacity, "its capacity is".to_owned(), "reduce --size")
-        } else {
-            (there, of, remedy)
-        };
+        let model = (emulate.model.capacity_bytes, "its capacity is".to_owned(), "reduce --size");
+        let (there, of, remedy) = if model.0 < backing.0 { model } else { backing };
         if size > there {
             let (needed, there) = human_both(size, there);
             let problem = format!(

@@ -266,11 +266,16 @@ impl Target {
         self.ground.free
     }
 
+    /// Bytes that a run may use: a file system filled to the last byte does not behave normally.
+    fn usable(&self) -> u64 {
+        self.ground.free / 20 * 19
+    }
+
     /// Refuses a run whose files do not fit: `plain` bytes on plain storage, and `mounted` bytes in the containers
     /// of mounted systems.
     pub(crate) fn holds(&self, plain: u64, mounted: u64) -> Result<(), RunError> {
         let all = plain.saturating_add(mounted);
-        let usable = self.ground.free / 20 * 19;
+        let usable = self.usable();
         if self.existing.is_some() || all <= usable {
             return Ok(());
         }
@@ -310,8 +315,7 @@ impl Target {
             if self.existing.is_some() {
                 return self.part(size, least, reason);
             }
-            // A file system filled to the last byte does not behave normally.
-            let usable = self.ground.free / 20 * 19;
+            let usable = self.usable();
             if size > usable {
                 let (size, usable) = human_both(size, usable);
                 return Err(refuse(format!(
