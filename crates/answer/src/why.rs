@@ -37,6 +37,9 @@ fn asked(workload: &Workload) -> String {
     }
 }
 
+/// A thread that waits for a CPU for less than this share of the time is not said to wait.
+const SHORT_WAITS: f64 = 0.1;
+
 /// The cause with its figures, to follow a colon.
 pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
     let depth = binding.asked.depth;
@@ -51,9 +54,14 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
             };
             format!("only {in_flight:.1} of {depth} requests are at the disk at once{so}")
         }
-        Cause::CoreFull { share } => {
+        Cause::CoreFull { share, waits } if waits < SHORT_WAITS => {
             format!("one core is fully used ({})", percent(100.0 * share.min(1.0)))
         }
+        Cause::CoreFull { share, waits } => format!(
+            "one thread is busy {} of the time and waits for a free CPU {} of it",
+            percent(100.0 * (share.min(1.0) - waits)),
+            percent(100.0 * waits)
+        ),
         Cause::ProcessorsFull { share } => {
             format!("all CPUs are fully used ({})", percent(100.0 * share.min(1.0)))
         }
@@ -142,7 +150,12 @@ pub fn chain(binding: &Binding) -> Vec<String> {
         lines.push(format!("Each request uses {more} more CPU time than on plain storage."));
     }
     if let Some(share) = asked.busiest_thread {
-        lines.push(format!("Its busiest thread is busy {} of the time.", percent(100.0 * share)));
+        let waits = match asked.waits {
+            waits if waits < SHORT_WAITS => String::new(),
+            waits => format!(" It waits for a free CPU {} of the time.", percent(100.0 * waits)),
+        };
+        let busy = percent(100.0 * (share - asked.waits));
+        lines.push(format!("Its busiest thread is busy {busy} of the time.{waits}"));
     }
     if let Some(share) = asked.processors {
         lines.push(format!("All CPUs together are busy {} of the time.", percent(100.0 * share)));
@@ -225,6 +238,7 @@ mod tests {
                 reads_first: None,
                 processors: Some(0.33),
                 busiest_thread: Some(0.42),
+                waits: 0.0,
                 cipher_s: Some(1.9e-6),
             },
             disk: Some(AtDisk { plain, arm, factors, plain_with_so_many: Some(0.15) }),
@@ -238,7 +252,7 @@ mod tests {
         let causes = [
             Cause::FewerInFlight { in_flight: 0.7 },
             Cause::FewerInFlight { in_flight: 1.9 },
-            Cause::CoreFull { share: 0.97 },
+            Cause::CoreFull { share: 0.97, waits: 0.0 },
             Cause::ProcessorsFull { share: 0.97 },
             Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: None },
             Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: Some(1.3e-3) },

@@ -93,11 +93,13 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let work = |arm: &Arm| work_s(&trials(arm));
     let more_work_s = work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain);
     let work_s = more_work_s.filter(|s| *s > 0.0);
-    let busiest_thread = busiest(&trials(arm), arm);
+    let busiest_thread = busiest(&trials(arm), arm, |thread| thread.cpu_s + thread.waited_s);
     // Work that the load thread also does for plain storage is not part of an inline arm's work.
-    let own_work = busiest_thread.map(|share| share / own_rate);
+    let works = |trials: &[&Trial]| busiest(trials, arm, |thread| thread.cpu_s);
+    let works_itself = works(&trials(arm));
+    let own_work = works_itself.map(|share| share / own_rate);
     let issuing = match is_inline(arm) {
-        true => busiest(&trials(plain), arm).map(|share| share / plain_rate),
+        true => works(&trials(plain)).map(|share| share / plain_rate),
         false => Some(0.0),
     };
     let disk = at_disk(lookup, workload, arm, curve);
@@ -117,6 +119,7 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
         }),
         reads_first: reads_first.and_then(|alone| reads_first_of(lookup, workload, alone, arm)),
         busiest_thread,
+        waits: busiest_thread.zip(works_itself).map_or(0.0, |(all, works)| all - works),
         processors: work(arm).map(|work_s| own_rate * work_s / processors(record)),
         cipher_s: cipher_s(record, workload, arm),
     };
@@ -256,16 +259,15 @@ fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
 /// measured instead of the disk.
 pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
     let plain = plain_arm(lookup.record)?;
-    busy_share(&lookup.trials.of_cell(&workload.id, &plain.id), |threads| {
-        [threads.load.as_ref(), None]
-    })
+    let trials = lookup.trials.of_cell(&workload.id, &plain.id);
+    busy_share(&trials, |thread| thread.cpu_s, |threads| [threads.load.as_ref(), None])
 }
 
-/// Share of the time in which the busiest thread of an arm worked. An inline arm works in the thread that issues the
+/// Share of the time that the busiest thread of an arm spent on something, in `seconds`. An inline arm works in the thread that issues the
 /// load, and in no other thread: other threads serve the disk below the arm, as they do for plain storage. In other
 /// arms, the load thread only issues requests.
-fn busiest(trials: &[&Trial], arm: &Arm) -> Option<f64> {
-    busy_share(trials, |threads| match is_inline(arm) {
+fn busiest(trials: &[&Trial], arm: &Arm, seconds: fn(&BusyThread) -> f64) -> Option<f64> {
+    busy_share(trials, seconds, |threads| match is_inline(arm) {
         true => [threads.load.as_ref(), None],
         false => [threads.helper.as_ref(), threads.kernel.as_ref()],
     })
@@ -322,12 +324,13 @@ fn middle(counts: &[DiskCounts], of: &dyn Fn(&DiskCounts) -> Option<f64>) -> Opt
 
 fn busy_share(
     trials: &[&Trial],
+    seconds: fn(&BusyThread) -> f64,
     own: impl Fn(&Threads) -> [Option<&BusyThread>; 2],
 ) -> Option<f64> {
     let shares = trials.iter().filter_map(|trial| {
         let threads = trial.measured.threads.as_ref()?;
         // The share is relative to the measured time: between slices, no requests are issued and the threads are idle.
-        let share = |thread: &BusyThread| thread.cpu_s / threads.asked as f64 * trial.iops();
+        let share = |thread: &BusyThread| seconds(thread) / threads.asked as f64 * trial.iops();
         let shares =
             own(threads).into_iter().flatten().map(share).filter(|share| share.is_finite());
         shares.reduce(f64::max)
@@ -419,11 +422,16 @@ mod tests {
     fn an_inline_arm_is_as_busy_as_the_load_and_others_as_their_own_threads() {
         let share = |attachment: &str| {
             let arm = Arm { attachment: Some(attachment.to_owned()), ..Arm::default() };
-            busiest(&[&trial()], &arm)
+            busiest(&[&trial()], &arm, |thread| thread.cpu_s)
         };
         // Whatever the name of the arm: a delay of known length fills the same thread as a cipher.
         assert_eq!(share("inline"), Some(0.96));
         assert_eq!(share("mounted"), Some(0.7));
+        let mut waits = trial();
+        let threads = waits.measured.threads.as_mut().unwrap();
+        threads.helper.as_mut().unwrap().waited_s = 0.25;
+        let ready = busiest(&[&waits], &Arm::default(), |thread| thread.cpu_s + thread.waited_s);
+        assert_eq!(ready, Some(0.9));
     }
 
     #[test]

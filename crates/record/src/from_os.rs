@@ -83,6 +83,7 @@ impl Threads {
             busiest(threads).map(|found| BusyThread {
                 name: cryptbench_text::printable(&found.name).into_owned(),
                 cpu_s: found.ns as f64 / 1e9,
+                waited_s: found.waited_ns as f64 / 1e9,
             })
         };
         let found = Self {

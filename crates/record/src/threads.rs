@@ -38,4 +38,12 @@ pub struct BusyThread {
     pub name: String,
     /// CPU seconds.
     pub cpu_s: f64,
+    /// Seconds for which the thread could run but had no CPU; 0 if unknown, and for kernel threads.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waited_s: f64,
+}
+
+/// For serde.
+fn is_zero(seconds: &f64) -> bool {
+    *seconds <= 0.0
 }

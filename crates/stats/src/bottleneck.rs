@@ -15,7 +15,7 @@
 /// Maximum deviation of a prediction from the measured speed, as a factor.
 pub const TOLERANCE: f64 = 1.15;
 
-/// A thread that works for at least this share of the time fills its CPU. Its maximum speed is then the measured
+/// A thread that works, or waits for a CPU, for at least this share of the time is the bottleneck. Its maximum speed is then the measured
 /// speed, within the tolerance of any prediction.
 pub const FULL: f64 = 1.0 / TOLERANCE;
 
@@ -199,8 +199,10 @@ pub struct Asked {
     pub unshared_work_s: Option<f64>,
     /// The reads that precede each write.
     pub reads_first: Option<ReadsFirst>,
-    /// Share of the time in which the arm's busiest thread worked, 0 to 1.
+    /// Share of the time in which the arm's busiest thread worked or waited for a CPU, 0 to 1.
     pub busiest_thread: Option<f64>,
+    /// Share of the time in which that thread waited for a CPU, 0 to 1; 0 if unknown.
+    pub waits: f64,
     /// Share of the time in which all CPUs together worked on these requests, 0 to 1.
     pub processors: Option<f64>,
     /// CPU seconds of the cipher per request.
@@ -239,10 +241,12 @@ pub enum Cause {
         /// Mean number at the disk.
         in_flight: f64,
     },
-    /// One thread fills its CPU.
+    /// One thread never rests.
     CoreFull {
-        /// Share of the time.
+        /// Share of the time in which it works or waits for a CPU.
         share: f64,
+        /// Share of the time in which it waits for a CPU.
+        waits: f64,
     },
     /// All CPUs are full.
     ProcessorsFull {
@@ -350,7 +354,8 @@ fn cached(asked: &Asked, arm: &Flow) -> Option<Bottleneck> {
 
 fn full(asked: &Asked) -> Option<Bottleneck> {
     let is_full = |share: Option<f64>| share.filter(|share| *share >= FULL);
-    let thread = is_full(asked.busiest_thread).map(|share| (Cause::CoreFull { share }, share));
+    let thread = is_full(asked.busiest_thread)
+        .map(|share| (Cause::CoreFull { share, waits: asked.waits }, share));
     let all = || is_full(asked.processors).map(|share| (Cause::ProcessorsFull { share }, share));
     let (cause, share) = thread.or_else(all)?;
     Some(Bottleneck { cause, predicted: Some(asked.rate / share.min(1.0)) })
@@ -563,6 +568,7 @@ mod tests {
         unshared_work_s: None,
         reads_first: None,
         busiest_thread: None,
+        waits: 0.0,
         processors: None,
         cipher_s: None,
     };
@@ -639,10 +645,10 @@ mod tests {
     fn a_full_core_is_named_before_what_follows_from_it() {
         let arm = Flow { rate: 0.5 / SERVICE, in_flight: 0.5, busy: 0.5, ..plain() };
         let asked = Asked { busiest_thread: Some(0.97), ..ASKED };
-        assert_eq!(named(asked, plain(), arm), Some(Cause::CoreFull { share: 0.97 }));
+        assert_eq!(named(asked, plain(), arm), Some(Cause::CoreFull { share: 0.97, waits: 0.0 }));
         // In the rest of the time it would do 12 % more, which is within the tolerance; or 25 %.
         let found = |share| named(Asked { busiest_thread: Some(share), ..ASKED }, plain(), arm);
-        assert_eq!(found(0.89), Some(Cause::CoreFull { share: 0.89 }));
+        assert_eq!(found(0.89), Some(Cause::CoreFull { share: 0.89, waits: 0.0 }));
         assert_eq!(found(0.8), None, "the thread or the disk: that is not told by these figures");
         assert!(matches!(found(0.3), Some(Cause::FewerInFlight { .. })));
         let asked = Asked { processors: Some(0.95), busiest_thread: Some(0.6), ..ASKED };

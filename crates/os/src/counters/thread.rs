@@ -9,6 +9,8 @@ pub struct ThreadTime {
     pub name: String,
     /// CPU nanoseconds.
     pub ns: u64,
+    /// Nanoseconds for which the thread could run but had no CPU; 0 if unknown.
+    pub waited_ns: u64,
 }
 
 /// How often tasks gave up a CPU.
@@ -37,6 +39,7 @@ pub(super) fn add(threads: &mut Vec<ThreadTime>, later: &[ThreadTime]) {
             None => threads.push(one.clone()),
             Some(thread) => {
                 thread.ns += one.ns;
+                thread.waited_ns += one.waited_ns;
                 if !one.name.is_empty() {
                     thread.name.clone_from(&one.name);
                 }
@@ -56,7 +59,8 @@ mod tests {
 
     #[test]
     fn the_busiest_is_that_of_all_spans_together() {
-        let thread = |id, name: &str, ns| ThreadTime { id, name: name.to_owned(), ns };
+        let thread =
+            |id, name: &str, ns| ThreadTime { id, name: name.to_owned(), ns, waited_ns: 10 * ns };
         let mut all = vec![thread(1, "a", 5), thread(2, "", 4)];
         add(&mut all, &[thread(2, "b", 4), thread(3, "c", 6)]);
         add(&mut all, &[thread(1, "", 1)]);

@@ -95,7 +95,7 @@ fn a_row_of_csv_says_what_reached_the_disk() {
         ..DiskCounts::default()
     };
     record.trials[first].measured.disk = Some(disk);
-    let helper = Some(BusyThread { name: "gocryptfs".to_owned(), cpu_s: 0.4375 });
+    let helper = Some(BusyThread { name: "gocryptfs".to_owned(), cpu_s: 0.4375, waited_s: 0.0 });
     record.trials[first].measured.threads =
         Some(Threads { span_s: 0.5, helper, voluntary_switches: Some(250), ..Threads::default() });
     record.target.engine.direct = true;

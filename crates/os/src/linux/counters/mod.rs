@@ -169,7 +169,18 @@ impl Counters {
         let kernel_threads = self.kernel.used(&a.kernel, &b.kernel, since);
         let kernel = seconds(kernel_threads.iter().map(|(_, ns)| ns).sum());
         let (helpers, of_helpers) = self.daemons.threads(&a.daemons, &b.daemons, since);
-        let busiest = |threads: &[(u32, u64)]| task::busiest(&self.proc, threads.iter().copied());
+        let waits = |read: &Snapshot, id: u32| {
+            let of_helpers = || read.wide.daemons.values().find_map(|p| p.waits.get(&id));
+            read.close.own.waits.get(&id).or_else(of_helpers).copied()
+        };
+        let busiest = |threads: &[(u32, u64)]| {
+            let mut found = task::busiest(&self.proc, threads.iter().copied());
+            for thread in &mut found {
+                let both = waits(before, thread.id).zip(waits(now, thread.id));
+                thread.waited_ns = both.map_or(0, |(before, now)| now.saturating_sub(before));
+            }
+            found
+        };
         let share = |before: Option<u64>, now: Option<u64>| {
             Some((now?.saturating_sub(before?) as f64 / 1e6 / wall_s).min(1.0))
         };

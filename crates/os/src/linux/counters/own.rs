@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::task::{self, TaskClock, used};
+use super::task::{self, TaskClock, Waits, used};
 use crate::counters::Switches;
 
 /// Prefix of the names of the load engine's threads.
@@ -41,6 +41,8 @@ pub(super) struct OwnReading {
     threads: BTreeMap<u32, (Part, u64)>,
     /// How often the serving threads have given up a CPU.
     switches: BTreeMap<u32, Switches>,
+    /// Nanoseconds for which the threads that submit the load or serve could run but had no CPU.
+    pub(super) waits: Waits,
 }
 
 /// CPU nanoseconds of this process between two readings, by purpose. The sum over all purposes is the CPU time of the
@@ -84,7 +86,12 @@ impl OwnThreads {
         let switches = serving
             .filter_map(|(tid, _)| Some((*tid, task::switches(&self.directory(*tid))?)))
             .collect();
-        OwnReading { process_ns, threads, switches }
+        let working = |part| matches!(part, Part::Generator | Part::Server);
+        let working = threads.iter().filter(|(_, (part, _))| working(*part));
+        let waits = working
+            .filter_map(|(tid, _)| Some((*tid, task::waited(&self.directory(*tid))?)))
+            .collect();
+        OwnReading { process_ns, threads, switches, waits }
     }
 
     /// The difference between two readings. `since` is the time of the first reading in boot ticks.
@@ -188,6 +195,7 @@ mod tests {
         let reading = |process_ns, threads: &[(u32, Part, u64)]| OwnReading {
             process_ns,
             threads: threads.iter().map(|(tid, part, ns)| (*tid, (*part, *ns))).collect(),
+            waits: Waits::new(),
             switches: [(12, Switches { voluntary: process_ns / 10, involuntary: 3 })].into(),
         };
         let before = reading(

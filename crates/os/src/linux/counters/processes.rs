@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::task::{self, Stat, TaskClock, ns, used};
+use super::task::{self, Stat, TaskClock, Waits, ns, used};
 use crate::counters::Switches;
 
 /// User and system time are each rounded down to a tick.
@@ -27,6 +27,8 @@ pub(super) struct Process {
     threads: BTreeMap<u32, u64>,
     /// How often these threads have given up a CPU.
     switches: BTreeMap<u32, Switches>,
+    /// Nanoseconds for which these threads could run but had no CPU.
+    pub(super) waits: Waits,
 }
 
 impl Processes {
@@ -67,6 +69,8 @@ impl Processes {
                 if let Some(ns) = self.clock.read(&self.thread(pid, tid)) {
                     process.threads.insert(tid, ns);
                 }
+                let waited = task::waited(&self.thread(pid, tid));
+                process.waits.extend(waited.map(|ns| (tid, ns)));
                 let switches = task::switches(&self.thread(pid, tid));
                 process.switches.extend(switches.map(|switches| (tid, switches)));
                 if let Some(children) = task::children(&self.proc, pid, tid) {
@@ -186,6 +190,7 @@ mod tests {
             stat: Stat { parent, cpu_ticks: cpu, waited_ticks: waited, ..Stat::default() },
             threads: threads.iter().map(|(tid, ticks)| (*tid, ns(*ticks))).collect(),
             switches: threads.iter().map(|(tid, n)| (*tid, switches(*n))).collect(),
+            waits: Waits::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! CPU time of one task, which is a thread or a process, from /proc.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -52,6 +53,9 @@ impl TaskClock {
     }
 }
 
+/// Nanoseconds for which tasks could run but had no CPU.
+pub(super) type Waits = BTreeMap<u32, u64>;
+
 /// The open account of a task. It remains the account of that task even if another task gets the same ID.
 #[derive(Debug)]
 pub(super) struct Account {
@@ -82,6 +86,13 @@ pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u6
         Some(before) if before <= now => now - before,
         _ => Stat::read(task).filter(|s| s.start_ticks >= since).map_or(0, |_| now),
     }
+}
+
+/// Nanoseconds for which a task could run but had no CPU; `None` for kernels built without scheduler statistics.
+pub(super) fn waited(task: &Path) -> Option<u64> {
+    let mut buffer = [0; 80];
+    let text = std::str::from_utf8(read(&task.join("schedstat"), &mut buffer)?).ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// How often a task has given up a CPU so far (proc(5), /proc/PID/status).
@@ -124,7 +135,7 @@ pub(super) fn busiest(proc: &Path, used: impl Iterator<Item = (u32, u64)>) -> Ve
     };
     let thread = |(place, (id, ns)): (usize, (u32, u64))| {
         let name = if place < NAMED { name(id) } else { String::new() };
-        ThreadTime { id, name, ns }
+        ThreadTime { id, name, ns, waited_ns: 0 }
     };
     all.into_iter().enumerate().map(thread).collect()
 }
@@ -179,6 +190,8 @@ fn first_number(text: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -212,6 +225,32 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_beside_another_on_its_cpu_waits_for_the_cpu() {
+        let own = Path::new("/proc/thread-self");
+        let of = |id: rustix::thread::Pid| PathBuf::from(format!("/proc/self/task/{id}"));
+        if waited(own).is_none() {
+            return;
+        }
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(rustix::thread::sched_getcpu());
+        let spins = || {
+            rustix::thread::sched_setaffinity(None, &one).unwrap();
+            let until = std::time::Instant::now() + std::time::Duration::from_millis(200);
+            while std::time::Instant::now() < until {
+                std::hint::spin_loop();
+            }
+            waited(&of(rustix::thread::gettid())).unwrap()
+        };
+        let waits = std::thread::scope(|scope| {
+            let both = [scope.spawn(spins), scope.spawn(spins)];
+            both.map(|thread| thread.join().unwrap())
+        });
+        // Each has the CPU for half of the time.
+        assert!(waits.iter().all(|ns| *ns > 50_000_000), "{waits:?}");
+        assert_eq!(waited(Path::new("/nowhere")), None);
+    }
+
+    #[test]
     fn the_busiest_threads_have_names() {
         let dir = tempfile::tempdir().unwrap();
         for (id, name) in [(3, "kworker/u8:1-kcryptd/253:0\n"), (4, "jbd2\n"), (5, "rest\n")] {
@@ -219,7 +258,8 @@ mod tests {
             std::fs::write(dir.path().join(format!("{id}/comm")), name).unwrap();
         }
         let found = busiest(dir.path(), [(4, 20), (5, 7), (9, 0), (3, 90)].into_iter());
-        let thread = |id, name: &str, ns| ThreadTime { id, name: name.to_owned(), ns };
+        let thread =
+            |id, name: &str, ns| ThreadTime { id, name: name.to_owned(), ns, waited_ns: 0 };
         let expected =
             [thread(3, "kworker/u8:1-kcryptd/253:0", 90), thread(4, "jbd2", 20), thread(5, "", 7)];
         assert_eq!(found, expected);
