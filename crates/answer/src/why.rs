@@ -58,9 +58,9 @@ pub fn cause(binding: &Binding, bottleneck: &Bottleneck) -> String {
             format!("one core is fully used ({})", percent(100.0 * share.min(1.0)))
         }
         Cause::CoreFull { share, waits } => format!(
-            "one thread is busy {} of the time and waits for a free CPU {} of it",
-            percent(100.0 * (share.min(1.0) - waits)),
-            percent(100.0 * waits)
+            "one thread works for {} of the time and waits for a free CPU for {}",
+            percent(100.0 * share.min(1.0)),
+            percent(100.0 * waits.min(1.0))
         ),
         Cause::ProcessorsFull { share } => {
             format!("all CPUs are fully used ({})", percent(100.0 * share.min(1.0)))
@@ -109,6 +109,9 @@ pub fn change(cause: &Cause) -> &'static str {
         Cause::FewerInFlight { .. } | Cause::OneAtATime { .. } => {
             "Several files or programs at once may help (not measured)."
         }
+        Cause::CoreFull { waits, .. } if *waits >= SHORT_WAITS => {
+            "Fewer programs at the same time, or more CPUs, would help (not measured)."
+        }
         Cause::CoreFull { .. } => {
             "A CPU with faster cores would help (not measured); more requests at once would not."
         }
@@ -154,7 +157,7 @@ pub fn chain(binding: &Binding) -> Vec<String> {
             waits if waits < SHORT_WAITS => String::new(),
             waits => format!(" It waits for a free CPU {} of the time.", percent(100.0 * waits)),
         };
-        let busy = percent(100.0 * (share - asked.waits));
+        let busy = percent(100.0 * share);
         lines.push(format!("Its busiest thread is busy {busy} of the time.{waits}"));
     }
     if let Some(share) = asked.processors {
@@ -253,6 +256,7 @@ mod tests {
             Cause::FewerInFlight { in_flight: 0.7 },
             Cause::FewerInFlight { in_flight: 1.9 },
             Cause::CoreFull { share: 0.97, waits: 0.0 },
+            Cause::CoreFull { share: 0.57, waits: 0.4 },
             Cause::ProcessorsFull { share: 0.97 },
             Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: None },
             Cause::Pieces { bytes: 131_072.0, pieces: 8.0, work_s: Some(1.3e-3) },
@@ -280,5 +284,9 @@ mod tests {
             ..open.clone()
         };
         insta::assert_snapshot!([chain(&open), chain(&named)].map(|c| c.join("\n")).join("\n\n"));
+        let asked = Asked { waits: 0.25, ..open.asked };
+        let waits = chain(&Binding { asked, ..open }).join(" ");
+        let both = "busy 42 % of the time. It waits for a free CPU 25 % of the time.";
+        assert!(waits.contains(both), "{waits}");
     }
 }

@@ -93,13 +93,11 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
     let work = |arm: &Arm| work_s(&trials(arm));
     let more_work_s = work(arm).zip(work(plain)).map(|(arm, plain)| arm - plain);
     let work_s = more_work_s.filter(|s| *s > 0.0);
-    let busiest_thread = busiest(&trials(arm), arm, |thread| thread.cpu_s + thread.waited_s);
+    let busiest_thread = busiest(&trials(arm), arm);
     // Work that the load thread also does for plain storage is not part of an inline arm's work.
-    let works = |trials: &[&Trial]| busiest(trials, arm, |thread| thread.cpu_s);
-    let works_itself = works(&trials(arm));
-    let own_work = works_itself.map(|share| share / own_rate);
+    let own_work = busiest_thread.map(|busy| busy.works / own_rate);
     let issuing = match is_inline(arm) {
-        true => works(&trials(plain)).map(|share| share / plain_rate),
+        true => busiest(&trials(plain), arm).map(|busy| busy.works / plain_rate),
         false => Some(0.0),
     };
     let disk = at_disk(lookup, workload, arm, curve);
@@ -118,8 +116,8 @@ fn binding(lookup: &Lookup<'_>, workload: &Workload, arm: &Arm, curve: &Curve) -
             one.max(work_s / processors(record)).min(work_s)
         }),
         reads_first: reads_first.and_then(|alone| reads_first_of(lookup, workload, alone, arm)),
-        busiest_thread,
-        waits: busiest_thread.zip(works_itself).map_or(0.0, |(all, works)| all - works),
+        busiest_thread: busiest_thread.map(|busy| busy.works),
+        waits: busiest_thread.map_or(0.0, |busy| busy.waits),
         processors: work(arm).map(|work_s| own_rate * work_s / processors(record)),
         cipher_s: cipher_s(record, workload, arm),
     };
@@ -260,14 +258,22 @@ fn busy(counts: &DiskCounts, depth: u32) -> Option<f64> {
 pub fn asking(lookup: &Lookup<'_>, workload: &Workload) -> Option<f64> {
     let plain = plain_arm(lookup.record)?;
     let trials = lookup.trials.of_cell(&workload.id, &plain.id);
-    busy_share(&trials, |thread| thread.cpu_s, |threads| [threads.load.as_ref(), None])
+    Some(busy_share(&trials, |threads| [threads.load.as_ref(), None])?.works)
 }
 
-/// Share of the time that the busiest thread of an arm spent on something, in `seconds`. An inline arm works in the thread that issues the
-/// load, and in no other thread: other threads serve the disk below the arm, as they do for plain storage. In other
-/// arms, the load thread only issues requests.
-fn busiest(trials: &[&Trial], arm: &Arm, seconds: fn(&BusyThread) -> f64) -> Option<f64> {
-    busy_share(trials, seconds, |threads| match is_inline(arm) {
+/// How busy a thread was, as shares of the time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Busy {
+    works: f64,
+    /// It could run but had no CPU.
+    waits: f64,
+}
+
+/// The shares of an arm's busiest thread. An inline arm works in the thread that issues the load, and in no other
+/// thread: other threads serve the disk below the arm, as they do for plain storage. In other arms, the load thread only
+/// issues requests.
+fn busiest(trials: &[&Trial], arm: &Arm) -> Option<Busy> {
+    busy_share(trials, |threads| match is_inline(arm) {
         true => [threads.load.as_ref(), None],
         false => [threads.helper.as_ref(), threads.kernel.as_ref()],
     })
@@ -324,18 +330,23 @@ fn middle(counts: &[DiskCounts], of: &dyn Fn(&DiskCounts) -> Option<f64>) -> Opt
 
 fn busy_share(
     trials: &[&Trial],
-    seconds: fn(&BusyThread) -> f64,
     own: impl Fn(&Threads) -> [Option<&BusyThread>; 2],
-) -> Option<f64> {
+) -> Option<Busy> {
     let shares = trials.iter().filter_map(|trial| {
         let threads = trial.measured.threads.as_ref()?;
         // The share is relative to the measured time: between slices, no requests are issued and the threads are idle.
-        let share = |thread: &BusyThread| seconds(thread) / threads.asked as f64 * trial.iops();
-        let shares =
-            own(threads).into_iter().flatten().map(share).filter(|share| share.is_finite());
-        shares.reduce(f64::max)
+        let share = |seconds: f64| seconds / threads.asked as f64 * trial.iops();
+        let shares = |thread: &BusyThread| Busy {
+            works: share(thread.cpu_s),
+            waits: share(thread.waited_s),
+        };
+        let all = |busy: &Busy| busy.works + busy.waits;
+        let shares = own(threads).into_iter().flatten().map(shares);
+        shares.filter(|busy| all(busy).is_finite()).max_by(|a, b| all(a).total_cmp(&all(b)))
     });
-    median(&shares.collect::<Vec<_>>())
+    let shares: Vec<Busy> = shares.collect();
+    let middle = |of: fn(&Busy) -> f64| median(&shares.iter().map(of).collect::<Vec<_>>());
+    Some(Busy { works: middle(|busy| busy.works)?, waits: middle(|busy| busy.waits)? })
 }
 
 /// CPU seconds of the arm's cipher per request.
@@ -422,7 +433,7 @@ mod tests {
     fn an_inline_arm_is_as_busy_as_the_load_and_others_as_their_own_threads() {
         let share = |attachment: &str| {
             let arm = Arm { attachment: Some(attachment.to_owned()), ..Arm::default() };
-            busiest(&[&trial()], &arm, |thread| thread.cpu_s)
+            busiest(&[&trial()], &arm).map(|busy| busy.works)
         };
         // Whatever the name of the arm: a delay of known length fills the same thread as a cipher.
         assert_eq!(share("inline"), Some(0.96));
@@ -430,8 +441,9 @@ mod tests {
         let mut waits = trial();
         let threads = waits.measured.threads.as_mut().unwrap();
         threads.helper.as_mut().unwrap().waited_s = 0.25;
-        let ready = busiest(&[&waits], &Arm::default(), |thread| thread.cpu_s + thread.waited_s);
-        assert_eq!(ready, Some(0.9));
+        // The helper works less than the kernel's thread, but is never idle for longer.
+        let found = busiest(&[&waits], &Arm::default());
+        assert_eq!(found, Some(Busy { works: 0.4, waits: 0.5 }));
     }
 
     #[test]

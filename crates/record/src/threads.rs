@@ -43,7 +43,6 @@ pub struct BusyThread {
     pub waited_s: f64,
 }
 
-/// For serde.
 fn is_zero(seconds: &f64) -> bool {
     *seconds <= 0.0
 }

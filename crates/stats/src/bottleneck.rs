@@ -15,8 +15,8 @@
 /// Maximum deviation of a prediction from the measured speed, as a factor.
 pub const TOLERANCE: f64 = 1.15;
 
-/// A thread that works, or waits for a CPU, for at least this share of the time is the bottleneck. Its maximum speed is then the measured
-/// speed, within the tolerance of any prediction.
+/// A thread that works, or waits for a CPU, for at least this share of the time is the bottleneck. Its maximum speed is
+/// then the measured speed, within the tolerance of any prediction.
 pub const FULL: f64 = 1.0 / TOLERANCE;
 
 /// A thread that works for more than this share of the time may be the bottleneck without filling its CPU, if
@@ -199,14 +199,21 @@ pub struct Asked {
     pub unshared_work_s: Option<f64>,
     /// The reads that precede each write.
     pub reads_first: Option<ReadsFirst>,
-    /// Share of the time in which the arm's busiest thread worked or waited for a CPU, 0 to 1.
+    /// Share of the time in which the arm's busiest thread worked, 0 to 1.
     pub busiest_thread: Option<f64>,
-    /// Share of the time in which that thread waited for a CPU, 0 to 1; 0 if unknown.
+    /// Share of the time in which that thread could run but had no CPU, 0 to 1; 0 if unknown.
     pub waits: f64,
     /// Share of the time in which all CPUs together worked on these requests, 0 to 1.
     pub processors: Option<f64>,
     /// CPU seconds of the cipher per request.
     pub cipher_s: Option<f64>,
+}
+
+impl Asked {
+    /// Share of the time in which the busiest thread worked or waited for a CPU.
+    fn occupied(&self) -> Option<f64> {
+        Some(self.busiest_thread? + self.waits)
+    }
 }
 
 /// The reads that must precede a write, in sequence.
@@ -241,9 +248,9 @@ pub enum Cause {
         /// Mean number at the disk.
         in_flight: f64,
     },
-    /// One thread never rests.
+    /// One thread works, or waits for a CPU, nearly all the time.
     CoreFull {
-        /// Share of the time in which it works or waits for a CPU.
+        /// Share of the time in which it works.
         share: f64,
         /// Share of the time in which it waits for a CPU.
         waits: f64,
@@ -354,8 +361,9 @@ fn cached(asked: &Asked, arm: &Flow) -> Option<Bottleneck> {
 
 fn full(asked: &Asked) -> Option<Bottleneck> {
     let is_full = |share: Option<f64>| share.filter(|share| *share >= FULL);
-    let thread = is_full(asked.busiest_thread)
-        .map(|share| (Cause::CoreFull { share, waits: asked.waits }, share));
+    let thread = is_full(asked.occupied())
+        .zip(asked.busiest_thread)
+        .map(|(occupied, share)| (Cause::CoreFull { share, waits: asked.waits }, occupied));
     let all = || is_full(asked.processors).map(|share| (Cause::ProcessorsFull { share }, share));
     let (cause, share) = thread.or_else(all)?;
     Some(Bottleneck { cause, predicted: Some(asked.rate / share.min(1.0)) })
@@ -516,7 +524,7 @@ fn at_the_disk(
         _ if asked.depth <= 1.0 => {
             added(asked, (asked.rate, asked.plain_rate), asked.work_s, false)
         }
-        _ if asked.busiest_thread.is_some_and(|share| share > MUCH) => return None,
+        _ if asked.occupied().is_some_and(|share| share > MUCH) => return None,
         _ => Cause::FewerInFlight { in_flight: arm.in_flight },
     };
     Some(Bottleneck { cause, predicted: Some(predicted) })
@@ -649,6 +657,10 @@ mod tests {
         // In the rest of the time it would do 12 % more, which is within the tolerance; or 25 %.
         let found = |share| named(Asked { busiest_thread: Some(share), ..ASKED }, plain(), arm);
         assert_eq!(found(0.89), Some(Cause::CoreFull { share: 0.89, waits: 0.0 }));
+        // It shares its CPU with another program.
+        let asked = Asked { busiest_thread: Some(0.5), waits: 0.5, ..ASKED };
+        let full = named(asked, plain(), arm);
+        assert_eq!(full, Some(Cause::CoreFull { share: 0.5, waits: 0.5 }));
         assert_eq!(found(0.8), None, "the thread or the disk: that is not told by these figures");
         assert!(matches!(found(0.3), Some(Cause::FewerInFlight { .. })));
         let asked = Asked { processors: Some(0.95), busiest_thread: Some(0.6), ..ASKED };

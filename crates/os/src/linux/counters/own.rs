@@ -41,7 +41,7 @@ pub(super) struct OwnReading {
     threads: BTreeMap<u32, (Part, u64)>,
     /// How often the serving threads have given up a CPU.
     switches: BTreeMap<u32, Switches>,
-    /// Nanoseconds for which the threads that submit the load or serve could run but had no CPU.
+    /// Nanoseconds for which the threads could run but had no CPU.
     pub(super) waits: Waits,
 }
 
@@ -73,23 +73,20 @@ impl OwnThreads {
         // Reading this clock also brings the calling thread's account up to date.
         let process_ns = task::process_ns();
         let first = self.name(self.issuing[0]);
+        let mut waits = Waits::new();
         let threads: BTreeMap<u32, (Part, u64)> = task::ids(&self.tasks)
             .into_iter()
             .filter_map(|tid| {
                 let name = self.name(tid);
                 let master = master(&name).map(|tid| self.name(tid)).unwrap_or_default();
-                let ns = self.clock.read(&self.directory(tid))?;
-                Some((tid, (self.part(tid, &name, &master, &first), ns)))
+                let spent = self.clock.read(&self.directory(tid))?;
+                waits.extend(spent.waited_ns.map(|ns| (tid, ns)));
+                Some((tid, (self.part(tid, &name, &master, &first), spent.ns)))
             })
             .collect();
         let serving = threads.iter().filter(|(_, (part, _))| *part == Part::Server);
         let switches = serving
             .filter_map(|(tid, _)| Some((*tid, task::switches(&self.directory(*tid))?)))
-            .collect();
-        let working = |part| matches!(part, Part::Generator | Part::Server);
-        let working = threads.iter().filter(|(_, (part, _))| working(*part));
-        let waits = working
-            .filter_map(|(tid, _)| Some((*tid, task::waited(&self.directory(*tid))?)))
             .collect();
         OwnReading { process_ns, threads, switches, waits }
     }

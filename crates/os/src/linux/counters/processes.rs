@@ -66,11 +66,10 @@ impl Processes {
             let Some(stat) = Stat::read(&directory) else { continue };
             let mut process = Process { stat, ..Process::default() };
             for tid in task::ids(&directory.join("task")) {
-                if let Some(ns) = self.clock.read(&self.thread(pid, tid)) {
-                    process.threads.insert(tid, ns);
+                if let Some(spent) = self.clock.read(&self.thread(pid, tid)) {
+                    process.threads.insert(tid, spent.ns);
+                    process.waits.extend(spent.waited_ns.map(|ns| (tid, ns)));
                 }
-                let waited = task::waited(&self.thread(pid, tid));
-                process.waits.extend(waited.map(|ns| (tid, ns)));
                 let switches = task::switches(&self.thread(pid, tid));
                 process.switches.extend(switches.map(|switches| (tid, switches)));
                 if let Some(children) = task::children(&self.proc, pid, tid) {

@@ -30,16 +30,16 @@ impl TaskClock {
         // Reading the thread's clock makes the kernel update the thread's account.
         let _ = clock_gettime(ClockId::ThreadCPUTime);
         match schedstat(&proc.join("thread-self")) {
-            Some(ns) if ns > 0 => Self::Scheduler,
+            Some(spent) if spent.ns > 0 => Self::Scheduler,
             _ => Self::Ticks,
         }
     }
 
-    /// CPU nanoseconds, user and system, of the task with this directory (`/proc/PID/task/TID`).
-    pub(super) fn read(self, task: &Path) -> Option<u64> {
+    /// The time of the task with this directory (`/proc/PID/task/TID`).
+    pub(super) fn read(self, task: &Path) -> Option<Spent> {
         match self {
             Self::Scheduler => schedstat(task),
-            Self::Ticks => Some(ns(Stat::read(task)?.cpu_ticks)),
+            Self::Ticks => Some(Spent { ns: ns(Stat::read(task)?.cpu_ticks), waited_ns: None }),
         }
     }
 
@@ -51,6 +51,15 @@ impl TaskClock {
         };
         Some(Account { clock: self, file: File::open(task.join(name)).ok()? })
     }
+}
+
+/// The time of a task so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spent {
+    /// CPU nanoseconds, user and system.
+    pub(super) ns: u64,
+    /// Nanoseconds for which the task could run but had no CPU; only the scheduler's statistics have them.
+    pub(super) waited_ns: Option<u64>,
 }
 
 /// Nanoseconds for which tasks could run but had no CPU.
@@ -70,7 +79,7 @@ impl Account {
         let len = self.file.read_at(&mut buffer, 0).ok()?;
         let text = buffer.get(..len)?;
         match self.clock {
-            TaskClock::Scheduler => first_number(text),
+            TaskClock::Scheduler => numbers(text)?.next(),
             TaskClock::Ticks => Some(ns(Stat::parse(text)?.cpu_ticks)),
         }
     }
@@ -86,13 +95,6 @@ pub(super) fn used(before: Option<u64>, now: u64, task: &Path, since: u64) -> u6
         Some(before) if before <= now => now - before,
         _ => Stat::read(task).filter(|s| s.start_ticks >= since).map_or(0, |_| now),
     }
-}
-
-/// Nanoseconds for which a task could run but had no CPU; `None` for kernels built without scheduler statistics.
-pub(super) fn waited(task: &Path) -> Option<u64> {
-    let mut buffer = [0; 80];
-    let text = std::str::from_utf8(read(&task.join("schedstat"), &mut buffer)?).ok()?;
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// How often a task has given up a CPU so far (proc(5), /proc/PID/status).
@@ -178,19 +180,22 @@ pub(super) fn nanoseconds(clock: ClockId) -> u64 {
     u64::try_from(t.tv_sec).unwrap_or(0) * SECOND + u64::try_from(t.tv_nsec).unwrap_or(0)
 }
 
-/// The first of the three numbers is the CPU time.
-fn schedstat(task: &Path) -> Option<u64> {
+/// The first two of the three numbers: the CPU time, and the time without a CPU.
+fn schedstat(task: &Path) -> Option<Spent> {
     let mut buffer = [0; 80];
-    first_number(read(&task.join("schedstat"), &mut buffer)?)
+    let mut numbers = numbers(read(&task.join("schedstat"), &mut buffer)?)?;
+    Some(Spent { ns: numbers.next()?, waited_ns: numbers.next() })
 }
 
-fn first_number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.split_ascii_whitespace().next()?.parse().ok()
+fn numbers(text: &[u8]) -> Option<impl Iterator<Item = u64>> {
+    let words = std::str::from_utf8(text).ok()?.split_ascii_whitespace();
+    Some(words.map_while(|word| word.parse().ok()))
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+    use std::sync::Barrier;
 
     use super::*;
 
@@ -226,20 +231,23 @@ mod tests {
 
     #[test]
     fn a_thread_beside_another_on_its_cpu_waits_for_the_cpu() {
-        let own = Path::new("/proc/thread-self");
-        let of = |id: rustix::thread::Pid| PathBuf::from(format!("/proc/self/task/{id}"));
-        if waited(own).is_none() {
+        let clock = TaskClock::detect(Path::new("/proc"));
+        if clock == TaskClock::Ticks {
+            eprintln!("SKIPPED: this kernel keeps no scheduler statistics");
             return;
         }
         let mut one = rustix::thread::CpuSet::new();
         one.set(rustix::thread::sched_getcpu());
+        let both_there = Barrier::new(2);
         let spins = || {
             rustix::thread::sched_setaffinity(None, &one).unwrap();
+            both_there.wait();
             let until = std::time::Instant::now() + std::time::Duration::from_millis(200);
             while std::time::Instant::now() < until {
                 std::hint::spin_loop();
             }
-            waited(&of(rustix::thread::gettid())).unwrap()
+            let own = PathBuf::from(format!("/proc/self/task/{}", rustix::thread::gettid()));
+            clock.read(&own).unwrap().waited_ns.unwrap()
         };
         let waits = std::thread::scope(|scope| {
             let both = [scope.spawn(spins), scope.spawn(spins)];
@@ -247,7 +255,7 @@ mod tests {
         });
         // Each has the CPU for half of the time.
         assert!(waits.iter().all(|ns| *ns > 50_000_000), "{waits:?}");
-        assert_eq!(waited(Path::new("/nowhere")), None);
+        assert!(clock.read(Path::new("/nowhere")).is_none());
     }
 
     #[test]
@@ -271,11 +279,11 @@ mod tests {
         let proc = Path::new("/proc");
         let clock = TaskClock::detect(proc);
         let begin = nanoseconds(ClockId::ThreadCPUTime);
-        let before = clock.read(&proc.join("thread-self")).unwrap();
+        let before = clock.read(&proc.join("thread-self")).unwrap().ns;
         while nanoseconds(ClockId::ThreadCPUTime) < begin + 50_000_000 {
             std::hint::spin_loop();
         }
-        let now = clock.read(&proc.join("thread-self")).unwrap();
+        let now = clock.read(&proc.join("thread-self")).unwrap().ns;
         let used = used(Some(before), now, proc, 0);
         assert!(used.abs_diff(50_000_000) <= 2 * ns(1), "{clock:?}: {used}");
     }
